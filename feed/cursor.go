@@ -1,0 +1,237 @@
+package feed
+
+import (
+	"math"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// Cursor is one reader's place in a log. Next, NextUntil and Ready are for one goroutine at a time; the other methods for
+// any, at any time.
+//
+// A reader is a loop, which no change and no advance of Position can escape, and which does not spin:
+//
+//	for {
+//		n := c.Next(buf)
+//		for _, change := range buf[:n] { handle(change) }
+//		if c.Position() >= p { everything before p has been handled }
+//		if n == 0 {
+//			select {
+//			case <-c.Ready():
+//			case <-ctx.Done():
+//				return
+//			}
+//		}
+//	}
+type Cursor[T any] struct {
+	log    *Log[T]
+	policy Policy
+
+	pos    atomic.Uint64 // what Position says; moved by Next alone
+	read   atomic.Uint64 // copy of at.pos for the appender, which must not wait for mu; pos <= read
+	closed atomic.Bool   // set under mu
+
+	// mu keeps apart the reader, those who ask for the backlog, those who close, and catching up. It is held for a bounded
+	// time and never by the appender.
+	mu      sync.Mutex
+	at      place[T]
+	waiting pending[T]    // LatestState: what was read and not handed over
+	done    chan struct{} // closed by Close; nil until somebody asks
+
+	folding chan struct{} // guarded by log.mu: closed when the last catchUp has ended; nil if there never was one
+}
+
+// Next moves waiting changes into dst, up to its length, and returns how many. It does not block, and keeps nothing of
+// what it has handed over. When it returns 0 (and dst has room), Position has become the end of the log as it was at the
+// call: whatever else was waiting has cancelled out. After Close it returns 0.
+func (c *Cursor[T]) Next(dst []Change[T]) int { return c.NextUntil(dst, math.MaxUint64) }
+
+// NextUntil is Next without the changes that Position can do without on its way to until: a reader that must know exactly
+// when it has got there reads with NextUntil until Position is until or more, and with Next from then on.
+// It returns 0 at once when Position is there already, whatever waits.
+func (c *Cursor[T]) NextUntil(dst []Change[T], until Position) int {
+	end := c.log.End()
+	if Position(c.pos.Load()) == end {
+		return 0
+	}
+	c.mu.Lock()
+	if c.closed.Load() {
+		c.mu.Unlock()
+		return 0
+	}
+	before := c.at.pos
+	var n int
+	pos := Position(0)
+	if c.policy == EveryChange {
+		n = c.copyLocked(dst, min(end, until))
+		pos = c.at.pos
+	} else {
+		n, pos = c.mergeLocked(dst, end, until)
+	}
+	after := c.at.pos
+	c.read.Store(uint64(after))
+	c.pos.Store(uint64(pos))
+	c.mu.Unlock()
+	if before != after {
+		c.log.caughtUp(after)
+	}
+	return n
+}
+
+// copyLocked hands over changes before end as they are.
+func (c *Cursor[T]) copyLocked(dst []Change[T], end Position) int {
+	n := 0
+	for {
+		run := c.at.read(end, len(dst)-n)
+		if len(run) == 0 {
+			return n
+		}
+		for i := range run {
+			dst[n+i] = run[i].change
+		}
+		n += len(run)
+	}
+}
+
+// mergeLocked folds everything before end, hands over what began to wait before until, and returns the new position.
+func (c *Cursor[T]) mergeLocked(dst []Change[T], end, until Position) (int, Position) {
+	if c.waiting.len() == 0 && end-c.at.pos == 1 && len(dst) > 0 && c.at.pos < until {
+		dst[0] = c.at.read(end, 1)[0].change // the common case: nothing to merge
+		return 1, end
+	}
+	for c.foldLocked(end) {
+	}
+	n := c.waiting.take(dst, until)
+	if s := c.waiting.oldest(); s != nil {
+		return n, s.first
+	}
+	return n, c.at.pos
+}
+
+// foldLocked merges the rest of one segment into what waits. False: there is nothing before end any more.
+func (c *Cursor[T]) foldLocked(end Position) bool {
+	pos := c.at.pos
+	run := c.at.read(end, maxSegment)
+	for i := range run {
+		c.waiting.fold(&run[i], pos+Position(i))
+	}
+	return len(run) > 0
+}
+
+// closedChan is ready at once.
+var closedChan = func() chan struct{} {
+	ch := make(chan struct{})
+	close(ch)
+	return ch
+}()
+
+// Ready returns a channel that is closed when Position is behind the end of the log, so that Next has something to give
+// or at least Position to move on; it is closed already if that is so now. It may be shared with other cursors. Ask for
+// it anew each time. After Close it is a channel that is never closed: see Done.
+func (c *Cursor[T]) Ready() <-chan struct{} {
+	if c.closed.Load() {
+		return nil
+	}
+	l, pos := c.log, c.pos.Load()
+	if l.end.Load() != pos {
+		return closedChan
+	}
+	w := l.waiters.Load()
+	for w == nil {
+		w = &waiters{make(chan struct{})}
+		if !l.waiters.CompareAndSwap(nil, w) {
+			w = l.waiters.Load()
+		}
+	}
+	// An Append that did not find w has moved end before.
+	if l.end.Load() != pos {
+		return closedChan
+	}
+	return w.wake
+}
+
+// Position says how far this reader is: every change before it has been handed over by Next, or (LatestState) merged into
+// one that was, or cancelled out. It starts at the end of the log when the cursor was made, never goes back, and moves
+// only in Next. It equals the log's end when nothing waits.
+func (c *Cursor[T]) Position() Position { return Position(c.pos.Load()) }
+
+// Backlog is what waits for a reader.
+type Backlog struct {
+	// Changes that wait. LatestState: keys.
+	Changes int
+	// Age is the time since the oldest of them was appended (LatestState: the first of those that became the oldest);
+	// 0 if none waits.
+	Age time.Duration
+}
+
+// Backlog says what waits: zero if nothing does or the cursor is closed.
+func (c *Cursor[T]) Backlog() Backlog {
+	end := c.log.End()
+	if Position(c.pos.Load()) == end {
+		return Backlog{}
+	}
+	c.mu.Lock()
+	if c.closed.Load() {
+		c.mu.Unlock()
+		return Backlog{}
+	}
+	before := c.at.pos
+	end = max(end, before) // Next may have been faster
+	var b Backlog
+	var oldest time.Duration
+	if c.policy == LatestState {
+		for c.foldLocked(end) {
+		}
+		c.read.Store(uint64(c.at.pos))
+		if s := c.waiting.oldest(); s != nil {
+			b.Changes, oldest = c.waiting.len(), s.at
+		}
+	} else if b.Changes = int(end - before); b.Changes > 0 {
+		oldest = c.at.peek(end)
+	}
+	after := c.at.pos
+	c.mu.Unlock()
+	if before != after {
+		c.log.caughtUp(after)
+	}
+	if b.Changes > 0 {
+		b.Age = max(0, c.log.now()-oldest)
+	}
+	return b
+}
+
+// Done returns a channel that is closed by Close.
+func (c *Cursor[T]) Done() <-chan struct{} {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.done == nil {
+		if c.closed.Load() {
+			return closedChan
+		}
+		c.done = make(chan struct{})
+	}
+	return c.done
+}
+
+// Close gives up the place: what only this cursor could reach is garbage, and no goroutine of it is left. Next returns 0
+// from then on, Position stays as it is. A reader that waits for Ready is not woken; one that can be closed by somebody
+// else waits for Done, too. Idempotent.
+func (c *Cursor[T]) Close() {
+	c.mu.Lock()
+	if c.closed.Load() {
+		c.mu.Unlock()
+		return
+	}
+	c.closed.Store(true)
+	read := c.at.pos
+	c.at, c.waiting = place[T]{}, pending[T]{}
+	done := c.done
+	c.mu.Unlock()
+	if done != nil {
+		close(done)
+	}
+	if folding := c.log.leave(c, read); folding != nil {
+		<-folding
+	}
+}
