@@ -1,0 +1,20 @@
+// Command conformance runs the tests of those who depend on client-go's tools/cache twice: on client-go's own, and on ours.
+//
+// Usage, from anywhere in the repository:
+//
+//	go run ./conformance [flags]
+//
+// It copies the client-go module out of the module cache into a temporary folder, replaces the files of its tools/cache by
+// aliases of this repository's cache package (generated from the package's compiled types; its subpackages testing and
+// synctrack stay client-go's), and has a scratch module use the copy. The scratch module's test runs of other people's
+// packages then run on our code, and not a line of theirs is changed. Nothing of the copy is kept.
+//
+// A test that passes on client-go's cache and does not on ours is run again on both (-confirm times). If ours keeps failing
+// where client-go's keeps passing, it is a regression, and the command exits with 1. What it can't do at all (no module, no
+// build of ours) is exit code 2.
+//
+// Ginkgo suites are compared spec by spec, others test by test, including subtests.
+//
+// The suites of controller-runtime mostly need a kube-apiserver and an etcd. With -envtest both are built from their Go modules,
+// which takes some minutes the first time; without, only the suites that start without them are run.
+package main

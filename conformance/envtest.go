@@ -1,0 +1,40 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+)
+
+const etcdVersion = "v3.7.0"
+
+// envtestBinaries builds what controller-runtime's envtest starts into dir, unless it is there, and returns the environment that
+// points envtest to it.
+func (w *workshop) envtestBinaries(ctx context.Context, dir string) ([]string, error) {
+	binaries := []struct {
+		name, pkg string
+		family    family
+	}{
+		{"etcd", "go.etcd.io/etcd/server/v3", family{name: "etcd", requires: []string{"go.etcd.io/etcd/server/v3@" + etcdVersion}}},
+		{"kube-apiserver", "k8s.io/kubernetes/cmd/kube-apiserver", families[2]},
+	}
+	for _, b := range binaries {
+		target := filepath.Join(dir, b.name)
+		if _, err := os.Stat(target); err == nil {
+			continue
+		}
+		tool, err := w.module(ctx, b.family, false)
+		if err != nil {
+			return nil, err
+		}
+		// Built aside, so that an interrupted build leaves nothing that looks complete.
+		if _, err := tool.output(ctx, "build", "-o", target+".new", b.pkg); err != nil {
+			return nil, fmt.Errorf("build %s for envtest: %w", b.name, err)
+		}
+		if err := os.Rename(target+".new", target); err != nil {
+			return nil, err
+		}
+	}
+	return []string{"KUBEBUILDER_ASSETS=" + dir}, nil
+}

@@ -1,0 +1,3 @@
+module github.com/informerkit/informerkit/conformance
+
+go 1.26.0
