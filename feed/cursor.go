@@ -36,7 +36,7 @@ type Cursor[T any] struct {
 	// time and never by the appender.
 	mu      sync.Mutex
 	at      place[T]
-	waiting pending[T]    // LatestState: what was read and not handed over
+	waiting *pending[T]   // LatestState: what was read and not handed over; nil if that is nothing
 	done    chan struct{} // closed by Close; nil until somebody asks
 
 	folding chan struct{} // guarded by log.mu: closed when the last catchUp has ended; nil if there never was one
@@ -96,16 +96,21 @@ func (c *Cursor[T]) copyLocked(dst []Change[T], end Position) int {
 
 // mergeLocked folds everything before end, hands over what began to wait before until, and returns the new position.
 func (c *Cursor[T]) mergeLocked(dst []Change[T], end, until Position) (int, Position) {
-	if c.waiting.len() == 0 && end-c.at.pos == 1 && len(dst) > 0 && c.at.pos < until {
+	if c.waiting == nil && end-c.at.pos == 1 && len(dst) > 0 && c.at.pos < until {
 		dst[0] = c.at.read(end, 1)[0].change // the common case: nothing to merge
 		return 1, end
 	}
 	for c.foldLocked(end) {
 	}
+	if c.waiting == nil {
+		return 0, c.at.pos
+	}
 	n := c.waiting.take(dst, until)
 	if s := c.waiting.oldest(); s != nil {
 		return n, s.first
 	}
+	c.log.spare.Put(c.waiting)
+	c.waiting = nil
 	return n, c.at.pos
 }
 
@@ -113,10 +118,18 @@ func (c *Cursor[T]) mergeLocked(dst []Change[T], end, until Position) (int, Posi
 func (c *Cursor[T]) foldLocked(end Position) bool {
 	pos := c.at.pos
 	run := c.at.read(end, maxSegment)
+	if len(run) == 0 {
+		return false
+	}
+	if c.waiting == nil {
+		if c.waiting, _ = c.log.spare.Get().(*pending[T]); c.waiting == nil {
+			c.waiting = new(pending[T])
+		}
+	}
 	for i := range run {
 		c.waiting.fold(&run[i], pos+Position(i))
 	}
-	return len(run) > 0
+	return true
 }
 
 // closedChan is ready at once.
@@ -184,8 +197,8 @@ func (c *Cursor[T]) Backlog() Backlog {
 		for c.foldLocked(end) {
 		}
 		c.read.Store(uint64(c.at.pos))
-		if s := c.waiting.oldest(); s != nil {
-			b.Changes, oldest = c.waiting.len(), s.at
+		if c.waiting != nil && c.waiting.live > 0 {
+			b.Changes, oldest = c.waiting.live, c.waiting.oldest().at
 		}
 	} else if b.Changes = int(end - before); b.Changes > 0 {
 		oldest = c.at.peek(end)
@@ -225,7 +238,7 @@ func (c *Cursor[T]) Close() {
 	}
 	c.closed.Store(true)
 	read := c.at.pos
-	c.at, c.waiting = place[T]{}, pending[T]{}
+	c.at, c.waiting = place[T]{}, nil
 	done := c.done
 	c.mu.Unlock()
 	if done != nil {

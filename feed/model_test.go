@@ -145,6 +145,7 @@ func runModel(t *testing.T, data []byte) {
 		w     = world{state: map[string]int{}}
 		pairs []pair
 		end   Position
+		keys  = 1 + s.choose(40)
 	)
 	log, appender := New[int]()
 	defer func() {
@@ -168,7 +169,7 @@ func runModel(t *testing.T, data []byte) {
 			}
 			changes := make([]Change[int], n)
 			for i := range changes {
-				changes[i] = w.change(s, 6)
+				changes[i] = w.change(s, keys)
 			}
 			for _, p := range pairs {
 				p.model.append(changes)
@@ -193,6 +194,19 @@ func runModel(t *testing.T, data []byte) {
 		if log.End() != end {
 			t.Fatalf("End is %d, want %d", log.End(), end)
 		}
+		if s.choose(2) == 0 { // else merging goes on beside the next calls
+			behind := 0
+			for _, p := range pairs {
+				p.cursor.settle()
+				if !p.model.closed && p.cursor.at.pos < end {
+					behind++
+				}
+			}
+			if b := log.behind.Load(); uint32(b) != uint32(behind) {
+				t.Fatalf("%d cursors are behind, the log says %d", behind, uint32(b))
+			}
+			log.check()
+		}
 		for i, p := range pairs {
 			if got := p.cursor.Position(); got != p.model.pos {
 				t.Fatalf("cursor %d (%v): Position is %d, want %d", i, p.model.policy, got, p.model.pos)
@@ -207,6 +221,44 @@ func runModel(t *testing.T, data []byte) {
 	}
 }
 
+// settle returns when no goroutine is merging for c.
+func (c *Cursor[T]) settle() {
+	c.log.mu.Lock()
+	folding := c.folding
+	c.log.mu.Unlock()
+	if folding != nil {
+		<-folding
+	}
+}
+
+// check panics if the log is not sound. Nobody may be using it.
+func (l *Log[T]) check() {
+	end := l.End()
+	if l.cursors == 0 {
+		if l.tail != nil {
+			panic("BUG: a log without cursors holds changes")
+		}
+		return
+	}
+	if l.tail.next != nil || end < l.tail.start || end > l.tail.end() {
+		panic(fmt.Sprintf("BUG: the tail %d..%d is not the one of %d", l.tail.start, l.tail.end(), end))
+	}
+	used := l.tail.entries[:end-l.tail.start]
+	if uint32(l.behind.Load()) != 0 {
+		used = nil // somebody needs it
+	}
+	for i := range used {
+		if used[i].change.Kind != 0 {
+			panic(fmt.Sprintf("BUG: all have read %d, but it is not wiped", l.tail.start+Position(i)))
+		}
+	}
+	for _, e := range l.tail.entries[end-l.tail.start:] {
+		if e.change.Kind != 0 {
+			panic("BUG: there is something behind the end of the log")
+		}
+	}
+}
+
 func isClosed(ch <-chan struct{}) bool {
 	select {
 	case <-ch:
@@ -216,18 +268,21 @@ func isClosed(ch <-chan struct{}) bool {
 	}
 }
 
-func TestRandomCallsGiveWhatTheModelGives(t *testing.T) {
-	for seed := range uint64(300) {
+// forRandomScripts runs a test of scripts on n random ones, of up to size bytes, always the same.
+func forRandomScripts(t *testing.T, n, size int, run func(*testing.T, []byte)) {
+	t.Helper()
+	for seed := range uint64(n) {
 		r := rand.New(rand.NewPCG(seed, 0))
-		data := make([]byte, 1+r.IntN(3000))
+		data := make([]byte, r.IntN(size+1))
 		for i := range data {
 			data[i] = byte(r.Uint32())
 		}
-		runModel(t, data)
-		if t.Failed() {
-			t.Fatalf("seed %d", seed)
-		}
+		t.Run(fmt.Sprint("seed=", seed), func(t *testing.T) { run(t, data) })
 	}
+}
+
+func TestRandomCallsGiveWhatTheModelGives(t *testing.T) {
+	forRandomScripts(t, 300, 3000, runModel)
 }
 
 func FuzzModel(f *testing.F) {
