@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -49,15 +48,16 @@ type Cluster struct {
 // Start brings a cluster up, with the [Widgets] resource served, and takes it down when the test has ended.
 func Start(tb testing.TB, opts Options) *Cluster {
 	tb.Helper()
-	c, err := start(tb.TempDir(), opts)
+	c, err := New(tb.TempDir(), opts)
 	if err != nil {
 		tb.Fatal(err)
 	}
-	tb.Cleanup(c.stop)
+	tb.Cleanup(c.Stop)
 	return c
 }
 
-func start(dir string, opts Options) (*Cluster, error) {
+// New is [Start] for a cluster that outlives a test: it keeps its data in dir, and runs until [Cluster.Stop].
+func New(dir string, opts Options) (*Cluster, error) {
 	if !opts.Logs {
 		klog.SetLoggerWithOptions(logr.Discard(), klog.ContextualLogger(true))
 	}
@@ -69,17 +69,18 @@ func start(dir string, opts Options) (*Cluster, error) {
 	}
 	c.Gate = newGate()
 	if err := c.startServer(); err != nil {
-		c.stop()
+		c.Stop()
 		return nil, err
 	}
 	if err := installWidgets(ctx, c.Config()); err != nil {
-		c.stop()
+		c.Stop()
 		return nil, err
 	}
 	return c, nil
 }
 
-func (c *Cluster) stop() {
+// Stop stops everything, for good.
+func (c *Cluster) Stop() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.stopServer()
@@ -196,8 +197,6 @@ func (c *Cluster) startServer() error {
 	c.Gate.setBackend(backend, transport)
 	return nil
 }
-
-var _ http.Handler = (*Gate)(nil)
 
 // serverLogger is what the server's test harness logs to, from goroutines that may outlive a test.
 type serverLogger struct{ on bool }

@@ -2,9 +2,8 @@ package cluster
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"net/http"
+	"reflect"
 	"testing"
 	"time"
 
@@ -35,21 +34,30 @@ func fill(t *testing.T, client dynamic.Interface, n int) {
 	t.Logf("%d widgets in %v", n, time.Since(start).Round(time.Millisecond))
 }
 
-// open opens a watch from rv and fails the test if it is refused.
-func open(t *testing.T, client dynamic.Interface, rv string) watch.Interface {
-	t.Helper()
-	w, err := client.Resource(Widgets).Watch(testContext(t), metav1.ListOptions{ResourceVersion: rv})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(w.Stop)
-	return w
-}
-
-func TestClusterServesListsAndWatches(t *testing.T) {
+func TestCluster(t *testing.T) {
 	c := Start(t, Options{})
 	client := dynamic.NewForConfigOrDie(c.Config())
-	fill(t, client, 300)
+	t.Run("creates many widgets at once", func(t *testing.T) { fill(t, client, 300) })
+	t.Run("reports the first error of creating", func(t *testing.T) {
+		err := CreateWidgets(testContext(t), client, 2, func(int) *unstructured.Unstructured {
+			return Widget("other", "same", "red", 1, 0)
+		})
+		if !apierrors.IsAlreadyExists(err) {
+			t.Errorf("creating a widget twice: %v", err)
+		}
+	})
+	t.Run("pages, watches, and cuts watches", func(t *testing.T) { testListAndWatch(t, c, client) })
+	t.Run("refuses what it is told to refuse", func(t *testing.T) { testRefusals(t, c) })
+	t.Run("keeps its data when restarted", func(t *testing.T) { testRestarts(t, c, client) })
+	t.Run("loses history when compacted and restarted", func(t *testing.T) { testHistoryLoss(t, c, client, c.RestartServer) })
+}
+
+func TestClusterWithoutWatchCacheLosesHistoryWhenCompacted(t *testing.T) {
+	c := Start(t, Options{NoWatchCache: true})
+	testHistoryLoss(t, c, dynamic.NewForConfigOrDie(c.Config()), func() error { return nil })
+}
+
+func testListAndWatch(t *testing.T, c *Cluster, client dynamic.Interface) {
 	c.Gate.Requests()
 	list, err := client.Resource(Widgets).List(testContext(t), metav1.ListOptions{Limit: 100})
 	if err != nil {
@@ -61,9 +69,13 @@ func TestClusterServesListsAndWatches(t *testing.T) {
 	if asked := c.Gate.Requests(); len(asked) != 1 || !asked[0].Lists() || asked[0].Query.Get("limit") != "100" {
 		t.Fatalf("the gate noted %+v", asked)
 	}
-	w := open(t, client, list.GetResourceVersion())
-	fill2 := Widget("default", "late", "blue", 1, 0)
-	if _, err := client.Resource(Widgets).Namespace("default").Create(testContext(t), fill2, metav1.CreateOptions{}); err != nil {
+	w, err := client.Resource(Widgets).Watch(testContext(t), metav1.ListOptions{ResourceVersion: list.GetResourceVersion()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Stop()
+	late := Widget("default", "late", "blue", 1, 0)
+	if _, err := client.Resource(Widgets).Namespace("default").Create(testContext(t), late, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	event := <-w.ResultChan()
@@ -77,41 +89,47 @@ func TestClusterServesListsAndWatches(t *testing.T) {
 	}
 }
 
-func TestCompactionAndRestartExpireHistory(t *testing.T) {
-	for _, opts := range []Options{{}, {NoWatchCache: true}} {
-		t.Run(fmt.Sprintf("NoWatchCache=%v", opts.NoWatchCache), func(t *testing.T) {
-			c := Start(t, opts)
-			client := dynamic.NewForConfigOrDie(c.Config())
-			old, err := client.Resource(Widgets).List(testContext(t), metav1.ListOptions{})
-			if err != nil {
-				t.Fatal(err)
-			}
-			fill(t, client, 10)
-			if err := c.Compact(testContext(t)); err != nil {
-				t.Fatal(err)
-			}
-			if err := c.RestartServer(); err != nil {
-				t.Fatal(err)
-			}
-			w, err := client.Resource(Widgets).Watch(testContext(t), metav1.ListOptions{ResourceVersion: old.GetResourceVersion()})
-			if err == nil {
-				defer w.Stop()
-				err = apierrors.FromObject((<-w.ResultChan()).Object)
-			}
-			if !apierrors.IsResourceExpired(err) && !apierrors.IsGone(err) {
-				t.Fatalf("watch from before the compaction: %v", err)
-			}
-		})
+func testRefusals(t *testing.T, c *Cluster) {
+	config, err := clientcmd.BuildConfigFromFlags("", c.Kubeconfig(t, clientcmdapi.AuthInfo{Token: "mine"}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	client := dynamic.NewForConfigOrDie(config)
+	defer c.Gate.Authenticate(nil)
+	c.Gate.Authenticate(func(token string) bool { return token == "mine" })
+	try := func() error {
+		w, err := client.Resource(Widgets).Watch(testContext(t), metav1.ListOptions{})
+		if err == nil {
+			w.Stop()
+		}
+		return err
+	}
+	c.Gate.Hold(true)
+	if err := try(); !apierrors.IsServiceUnavailable(err) {
+		t.Errorf("held: %v", err)
+	}
+	c.Gate.Hold(false)
+	c.Gate.Expire(1)
+	if err := try(); !apierrors.IsResourceExpired(err) {
+		t.Errorf("expired: %v", err)
+	}
+	if err := try(); err != nil {
+		t.Errorf("after the expiry: %v", err)
+	}
+	c.Gate.Authenticate(func(token string) bool { return token == "other" })
+	if err := try(); !apierrors.IsUnauthorized(err) {
+		t.Errorf("wrong token: %v", err)
 	}
 }
 
-func TestDataSurvivesRestarts(t *testing.T) {
-	c := Start(t, Options{})
-	client := dynamic.NewForConfigOrDie(c.Config())
-	fill(t, client, 20)
+func testRestarts(t *testing.T, c *Cluster, client dynamic.Interface) {
+	before, err := client.Resource(Widgets).List(testContext(t), metav1.ListOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
 	c.StopServer()
 	if _, err := client.Resource(Widgets).List(testContext(t), metav1.ListOptions{}); !apierrors.IsServiceUnavailable(err) {
-		t.Fatalf("list while the server is down: %v", err)
+		t.Errorf("list while the server is down: %v", err)
 	}
 	if err := c.RestartEtcd(testContext(t)); err != nil {
 		t.Fatal(err)
@@ -119,56 +137,39 @@ func TestDataSurvivesRestarts(t *testing.T) {
 	if err := c.StartServer(); err != nil {
 		t.Fatal(err)
 	}
-	list, err := client.Resource(Widgets).List(testContext(t), metav1.ListOptions{})
+	after, err := client.Resource(Widgets).List(testContext(t), metav1.ListOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(list.Items) != 20 {
-		t.Fatalf("%d widgets after the restart, want 20", len(list.Items))
+	if len(after.Items) == 0 || !reflect.DeepEqual(before.Items, after.Items) {
+		t.Errorf("%d widgets before the restart, %d after, or others", len(before.Items), len(after.Items))
 	}
 }
 
-func TestGateRefusesWhatItIsToldToRefuse(t *testing.T) {
-	c := Start(t, Options{})
-	config, err := clientcmd.BuildConfigFromFlags("", c.Kubeconfig(t, clientcmdapi.AuthInfo{Token: "mine"}))
+// testHistoryLoss watches from before a compaction that forget completes.
+func testHistoryLoss(t *testing.T, c *Cluster, client dynamic.Interface, forget func() error) {
+	old, err := client.Resource(Widgets).List(testContext(t), metav1.ListOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	client := dynamic.NewForConfigOrDie(config)
-	watchError := func(opts metav1.ListOptions) error {
-		w, err := client.Resource(Widgets).Watch(testContext(t), opts)
-		if err == nil {
-			w.Stop()
-		}
-		return err
-	}
-	c.Gate.Authenticate(func(token string) bool { return token == "mine" })
-	c.Gate.HoldWatches(true)
-	if err := watchError(metav1.ListOptions{}); !apierrors.IsServiceUnavailable(err) {
-		t.Errorf("held: %v", err)
-	}
-	c.Gate.HoldWatches(false)
-	c.Gate.Expire(1)
-	if err := watchError(metav1.ListOptions{}); !apierrors.IsResourceExpired(err) {
-		t.Errorf("expired: %v", err)
-	}
-	if err := watchError(metav1.ListOptions{}); err != nil {
-		t.Errorf("after the expiry: %v", err)
-	}
-	c.Gate.Authenticate(func(token string) bool { return token == "other" })
-	if err := watchError(metav1.ListOptions{}); !apierrors.IsUnauthorized(err) {
-		t.Errorf("wrong token: %v", err)
-	}
-}
-
-func TestCreateWidgetsReportsTheFirstError(t *testing.T) {
-	c := Start(t, Options{})
-	client := dynamic.NewForConfigOrDie(c.Config())
-	err := CreateWidgets(testContext(t), client, 2, func(int) *unstructured.Unstructured {
-		return Widget("default", "same", "red", 1, 0)
+	err = CreateWidgets(testContext(t), client, 10, func(i int) *unstructured.Unstructured {
+		return Widget("new", fmt.Sprintf("n%d", i), "red", int64(i), 10)
 	})
-	var status *apierrors.StatusError
-	if !errors.As(err, &status) || status.Status().Code != http.StatusConflict {
-		t.Fatalf("creating a widget twice: %v", err)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Compact(testContext(t)); err != nil {
+		t.Fatal(err)
+	}
+	if err := forget(); err != nil {
+		t.Fatal(err)
+	}
+	w, err := client.Resource(Widgets).Watch(testContext(t), metav1.ListOptions{ResourceVersion: old.GetResourceVersion()})
+	if err == nil {
+		defer w.Stop()
+		err = apierrors.FromObject((<-w.ResultChan()).Object)
+	}
+	if !apierrors.IsResourceExpired(err) && !apierrors.IsGone(err) {
+		t.Errorf("watch from before the compaction: %v", err)
 	}
 }

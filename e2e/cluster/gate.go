@@ -28,7 +28,7 @@ type Gate struct {
 	backend   *url.URL   // nil: the API server is down
 	transport http.RoundTripper
 	accepts   func(token string) bool // nil: every caller
-	held      bool                    // watches are refused
+	held      bool                    // lists and watches are refused
 	expire    int                     // so many of the next watches are answered 410
 	watches   map[*context.CancelFunc]struct{}
 	requests  []Request
@@ -137,11 +137,11 @@ func (g *Gate) admit(req Request, cancel *context.CancelFunc) *apierrors.StatusE
 	if g.accepts != nil && !g.accepts(req.Token) {
 		return apierrors.NewUnauthorized("the gate does not accept this token")
 	}
+	if g.held && (req.Watch() || req.Lists()) {
+		return apierrors.NewServiceUnavailable("the gate holds lists and watches")
+	}
 	if !req.Watch() {
 		return nil
-	}
-	if g.held {
-		return apierrors.NewServiceUnavailable("the gate holds watches")
 	}
 	if g.expire > 0 && !req.Streams() {
 		g.expire--
@@ -167,8 +167,8 @@ func (g *Gate) CutWatches() int {
 	return len(g.watches)
 }
 
-// HoldWatches makes the gate refuse new watches with 503, or take them again.
-func (g *Gate) HoldWatches(hold bool) {
+// Hold makes the gate refuse lists of widgets and new watches with 503, or take them again.
+func (g *Gate) Hold(hold bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.held = hold
