@@ -254,8 +254,12 @@ func TestNobodyMissesAWakeUp(t *testing.T) {
 			running.Go(func() {
 				defer c.Close()
 				buf := make([]Change[int], 1+i)
-				for c.Position() < appenders*each {
-					if c.Next(buf) == 0 {
+				for {
+					n := c.Next(buf)
+					if c.Position() == appenders*each {
+						return
+					}
+					if n == 0 {
 						<-c.Ready()
 					}
 				}
