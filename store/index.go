@@ -3,18 +3,32 @@ package store
 import (
 	"fmt"
 	"iter"
-	"slices"
 	"time"
 )
 
-// IndexFunc gives the values under which an object is found in an index: any number of them, repeats count once.
-// It must be pure. One that returns an error, or panics, leaves the object stored but out of this index ([Failure]).
+// IndexFunc gives the values under which an object is found in an index: any number of them, repeats count once. It must be
+// pure, and must not block or call the writer; values in a stable order are cheapest. One that returns an error, or panics, leaves the
+// object stored but out of this index ([Failure]) until a version of the object comes that it can work with.
 type IndexFunc[T any] interface {
 	func(obj T) []string | func(obj T) ([]string, error)
 }
 
-// AddIndex adds an index, filled from what is stored, from the next version on. The name is for people ([Failure]); the
-// index is the returned value, and names need not differ.
+// Index finds the objects of a snapshot by a value. Snapshots that do not have it (taken before [AddIndex] or after
+// [Writer.RemoveIndex]) are searched object by object: slow, and right. Safe for concurrent use.
+type Index[T any] struct {
+	name string
+	fn   func(T) ([]string, error)
+}
+
+// Failure is an object that an index function failed on.
+type Failure struct {
+	Index, Key string
+	Err        error     // what the function said, or that it panicked
+	Since      time.Time // when it began to fail on the object under this key
+}
+
+// AddIndex adds an index, filled from what is stored: snapshots taken from now on have it, complete. Readers do not wait for
+// it, commits do. The name is for people ([Failure]); the index is the returned value, and names need not differ.
 func AddIndex[T any, F IndexFunc[T]](w *Writer[T], name string, fn F) *Index[T] {
 	ix := &Index[T]{name: name}
 	switch fn := any(fn).(type) {
@@ -23,34 +37,11 @@ func AddIndex[T any, F IndexFunc[T]](w *Writer[T], name string, fn F) *Index[T] 
 	case func(T) ([]string, error):
 		ix.fn = fn
 	}
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.indexes = append(w.indexes, ix)
-	w.failed[ix] = map[string]Failure{}
-	cur := w.s.Snapshot()
-	for k, obj := range cur.All() {
-		w.noteLocked(ix, k, obj, true)
-	}
-	w.publishLocked(cur)
+	w.addIndex(ix)
 	return ix
 }
 
-// RemoveIndex drops the index from later versions. Snapshots taken before keep it.
-func (w *Writer[T]) RemoveIndex(ix *Index[T]) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.indexes = slices.DeleteFunc(w.indexes, func(x *Index[T]) bool { return x == ix })
-	delete(w.failed, ix)
-	w.publishLocked(w.s.Snapshot())
-}
-
-// Index finds the objects of a snapshot by a value. Snapshots that do not have it (taken before AddIndex or after
-// RemoveIndex) are searched object by object: slow, and right.
-type Index[T any] struct {
-	name string
-	fn   func(T) ([]string, error)
-}
-
+// call runs the function. A panic becomes an error.
 func (ix *Index[T]) call(obj T) (values []string, err error) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -60,15 +51,29 @@ func (ix *Index[T]) call(obj T) (values []string, err error) {
 	return ix.fn(obj)
 }
 
+// Of returns the values under which the index finds obj, as the function gave them, or why it fails on it.
+func (ix *Index[T]) Of(obj T) ([]string, error) { return ix.call(obj) }
+
 // Name is the name given to [AddIndex].
 func (ix *Index[T]) Name() string { return ix.name }
 
-// Get iterates over the objects that have value.
+// Get iterates over the objects that have value, in the order of [Snapshot.All].
 func (ix *Index[T]) Get(s *Snapshot[T], value string) iter.Seq2[string, T] {
 	return func(yield func(string, T) bool) {
-		for k, obj := range s.All() {
-			if vs, err := ix.call(obj); err == nil && slices.Contains(vs, value) && !yield(k, obj) {
+		p, ok := ix.posting(s, value)
+		if !ok {
+			return
+		}
+		var buf [runSlots]uint32
+		for at := 0; ; {
+			run := p.run(&at, &buf)
+			if len(run) == 0 {
 				return
+			}
+			for _, slot := range run {
+				if at := s.objects.at(slot); !yield(at.key, at.val) {
+					return
+				}
 			}
 		}
 	}
@@ -76,37 +81,43 @@ func (ix *Index[T]) Get(s *Snapshot[T], value string) iter.Seq2[string, T] {
 
 // Count is the number of objects that have value.
 func (ix *Index[T]) Count(s *Snapshot[T], value string) int {
-	n := 0
-	for range ix.Get(s, value) {
-		n++
+	if p, ok := ix.posting(s, value); ok {
+		return p.len()
 	}
-	return n
+	return 0
 }
 
-// Values iterates over the values that at least one object has, each once.
+// Values iterates over the values that at least one object has, each once, in an unspecified order.
 func (ix *Index[T]) Values(s *Snapshot[T]) iter.Seq[string] {
 	return func(yield func(string) bool) {
-		seen := map[string]bool{}
-		for _, obj := range s.All() {
-			vs, err := ix.call(obj)
-			if err != nil {
-				continue
-			}
-			for _, v := range vs {
-				if !seen[v] {
-					seen[v] = true
-					if !yield(v) {
-						return
-					}
-				}
+		v := s.index(ix)
+		if v == nil {
+			v = ix.scan(s)
+		}
+		for _, at := range v.values.all() {
+			if !yield(at.key) {
+				return
 			}
 		}
 	}
 }
 
-// Failure is an object that an index function failed on.
-type Failure struct {
-	Index, Key string
-	Err        error
-	Since      time.Time
+// posting returns the objects of s that have value.
+func (ix *Index[T]) posting(s *Snapshot[T], value string) (posting, bool) {
+	v := s.index(ix)
+	if v == nil {
+		v = ix.scan(s)
+	}
+	if _, at := v.values.find(hashOf(value), value); at != nil {
+		return at.val, true
+	}
+	return posting{}, false
+}
+
+// scan makes the index for a snapshot that does not have it.
+func (ix *Index[T]) scan(s *Snapshot[T]) *indexView[T] {
+	x := newIndexing(ix)
+	x.fill(s.objects, stamp{1, 1})
+	v := x.view()
+	return &v
 }

@@ -1,84 +1,77 @@
 package store
 
 import (
-	"iter"
-	"maps"
-	"slices"
 	"sync"
+	"sync/atomic"
 )
 
 // Options configures a [Store]. The zero value works.
 type Options[T any] struct {
-	// Same reports that next says nothing that prev does not already say, so that prev is kept (same pointer) and no
-	// change is reported. Nil: no two objects are the same. It must not block or call the store.
+	// Same reports that next says nothing that prev does not already say, so that a [Replacement] keeps prev (the same
+	// pointer) and reports no change. Nil: no two objects are the same. It must be pure, and must not block or call the
+	// writer. A [Batch] does not ask: what is put there is a change.
 	Same func(prev, next T) bool
 }
 
 // New returns an empty store, and the only handle that can change it.
 func New[T any](opts Options[T]) (*Store[T], *Writer[T]) {
-	s := &Store[T]{cur: &Snapshot[T]{objs: map[string]T{}}}
-	return s, &Writer[T]{s: s, same: opts.Same, failed: map[*Index[T]]map[string]Failure{}}
+	s := &Store[T]{}
+	w := &Writer[T]{s: s, same: opts.Same, objects: newTable[T]()}
+	s.w = w
+	s.objects.Store(w.objects.cur)
+	s.revision.Store(new(string))
+	return s, w
 }
 
-// Store is the reading side. Safe for concurrent use; no method waits for the writer.
+// Store is the reading side. Safe for concurrent use; no method waits for a transaction to be worked out.
 type Store[T any] struct {
-	mu    sync.RWMutex // guards the fields below
-	cur   *Snapshot[T]
-	fails []Failure
+	objects  atomic.Pointer[content[T]] // the newest version, for reads of one object
+	n        atomic.Int64
+	revision atomic.Pointer[string]
+
+	latest atomic.Pointer[Snapshot[T]] // of the newest version; nil: not taken yet
+	mu     sync.Mutex                  // held to take a snapshot, and by the writer to change in place what a snapshot would hold
+	w      *Writer[T]                  // mu guards what the writer says it guards
 }
 
-// Get returns the newest object under key. Lock-free.
-func (s *Store[T]) Get(key string) (obj T, ok bool) { return s.Snapshot().Get(key) }
+// Get returns the newest object under key. Lock-free: it waits for nobody, whatever the writer does. One Get sees a commit
+// whole or not at all, and so do Gets one after another: if one has seen a commit, later ones see it too.
+func (s *Store[T]) Get(key string) (obj T, ok bool) {
+	if _, at := s.objects.Load().find(hashOf(key), key); at != nil {
+		return at.val, true
+	}
+	return obj, false
+}
 
 // Len is the number of objects now.
-func (s *Store[T]) Len() int { return s.Snapshot().Len() }
+func (s *Store[T]) Len() int { return int(s.n.Load()) }
 
-// Revision is the revision of the newest version: what the last commit said, "" before the first that said any.
-func (s *Store[T]) Revision() string { return s.Snapshot().Revision() }
+// Revision is the revision of the newest version: what the last commit that gave one said, "" if none has. A Get that
+// follows sees at least that revision.
+func (s *Store[T]) Revision() string { return *s.revision.Load() }
 
-// Snapshot returns the newest version.
+// Snapshot returns the newest version. It costs O(1), and waits at most for the few memory writes of one small commit.
 func (s *Store[T]) Snapshot() *Snapshot[T] {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	return s.cur
+	if latest := s.latest.Load(); latest != nil {
+		return latest
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	latest := s.latest.Load()
+	if latest == nil {
+		latest = s.w.freezeLocked()
+		s.latest.Store(latest)
+	}
+	return latest
 }
 
 // Failures lists the objects that are stored but missing from an index because its function failed on them.
 func (s *Store[T]) Failures() []Failure {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	return slices.Clone(s.fails)
-}
-
-// Snapshot is one version of a store. It never changes. Safe for concurrent use.
-type Snapshot[T any] struct {
-	objs     map[string]T
-	version  uint64
-	revision string
-}
-
-// Get returns the object under key.
-func (s *Snapshot[T]) Get(key string) (obj T, ok bool) {
-	obj, ok = s.objs[key]
-	return obj, ok
-}
-
-// All iterates over all objects, in an unspecified but stable order.
-func (s *Snapshot[T]) All() iter.Seq2[string, T] {
-	return func(yield func(string, T) bool) {
-		for _, k := range slices.Sorted(maps.Keys(s.objs)) {
-			if !yield(k, s.objs[k]) {
-				return
-			}
+	var list []Failure
+	for _, v := range s.Snapshot().indexes {
+		for _, at := range v.failures.all() {
+			list = append(list, at.val)
 		}
 	}
+	return list
 }
-
-// Len is the number of objects.
-func (s *Snapshot[T]) Len() int { return len(s.objs) }
-
-// Version counts commits, from 0 (empty).
-func (s *Snapshot[T]) Version() uint64 { return s.version }
-
-// Revision is the newest revision a commit gave.
-func (s *Snapshot[T]) Revision() string { return s.revision }

@@ -1,0 +1,242 @@
+package store
+
+import (
+	"slices"
+	"time"
+)
+
+// indexing is the writer's hand on one index.
+//
+// It remembers the values of each object rather than ask the function again about the old object: a function called once per
+// change is cheaper, and the index stays right when somebody has modified an object in place.
+type indexing[T any] struct {
+	ix       *Index[T]
+	values   table[posting]
+	failures table[Failure] // by the key of the object
+	refs     []uint32       // by the object's slot: what it is indexed under
+	tuples   tuples
+	ids      [2][]uint32 // scratch
+}
+
+// A ref is 0 (no value), the slot of the only value in values plus one, or the number of a tuple with this bit set.
+const refTuple = 1 << 31
+
+func newIndexing[T any](ix *Index[T]) *indexing[T] {
+	return &indexing[T]{ix: ix, values: newTable[posting](), failures: newTable[Failure]()}
+}
+
+func (x *indexing[T]) view() indexView[T] {
+	return indexView[T]{ix: x.ix, values: x.values.cur, nvalues: x.values.n, failures: x.failures.cur}
+}
+
+// fill indexes all of c.
+func (x *indexing[T]) fill(c *content[T], st stamp) {
+	var sc scratch
+	for slot, at := range c.all() {
+		sc.reset()
+		if t, changed := x.plan(&sc, 0, false, at.key, at.val); changed {
+			x.apply(&sc, t, slot, at.key, st)
+		}
+	}
+}
+
+// task is what has to be done to one index for one change.
+type task struct {
+	step, index int // of the plan
+	lo, hi      int // values, in scratch
+	err         error
+}
+
+// scratch keeps the values that index functions returned until they are applied.
+type scratch struct {
+	values []string
+}
+
+func (sc *scratch) reset() {
+	clear(sc.values)
+	sc.values = sc.values[:0]
+}
+
+// keep copies values, sorted and each once, and returns where.
+func (sc *scratch) keep(values []string) (lo, hi int) {
+	lo = len(sc.values)
+	sc.values = append(sc.values, values...)
+	kept := sc.values[lo:]
+	for i := 1; i < len(kept); i++ {
+		if kept[i-1] >= kept[i] {
+			slices.Sort(kept)
+			kept = slices.Compact(kept)
+			break
+		}
+	}
+	hi = lo + len(kept)
+	clear(sc.values[hi:])
+	sc.values = sc.values[:hi]
+	return lo, hi
+}
+
+// plan asks the function about obj, the next object in a slot (had says whether slot holds one now), and says what has to
+// change. It changes nothing.
+func (x *indexing[T]) plan(sc *scratch, slot uint32, had bool, key string, obj T) (t task, changed bool) {
+	values, err := x.ix.call(obj)
+	if err != nil {
+		t.lo, t.hi, t.err = len(sc.values), len(sc.values), err
+		return t, true
+	}
+	t.lo, t.hi = sc.keep(values)
+	if had && x.has(slot, sc.values[t.lo:t.hi]) && (x.failures.n == 0 || !x.failed(key)) {
+		sc.values = sc.values[:t.lo]
+		return t, false
+	}
+	return t, true
+}
+
+func (x *indexing[T]) failed(key string) bool {
+	_, at := x.failures.cur.find(hashOf(key), key)
+	return at != nil
+}
+
+// has reports whether the object at slot is indexed under exactly these values.
+func (x *indexing[T]) has(slot uint32, values []string) bool {
+	ref := x.ref(slot)
+	switch {
+	case ref == 0:
+		return len(values) == 0
+	case ref&refTuple == 0:
+		return len(values) == 1 && x.values.cur.at(ref-1).key == values[0]
+	}
+	ids := x.tuples.list[ref&^refTuple].ids
+	if len(ids) != len(values) {
+		return false
+	}
+	for i, id := range ids {
+		if x.values.cur.at(id).key != values[i] {
+			return false
+		}
+	}
+	return true
+}
+
+func (x *indexing[T]) ref(slot uint32) uint32 {
+	if int(slot) >= len(x.refs) {
+		return 0
+	}
+	return x.refs[slot]
+}
+
+// apply does a task for the object with this key, at slot.
+func (x *indexing[T]) apply(sc *scratch, t task, slot uint32, key string, st stamp) {
+	x.note(key, t.err, st)
+	// Both lists are in the order of the values' strings.
+	old, ids := x.idsOf(x.ref(slot), x.ids[0][:0]), x.ids[1][:0]
+	i := 0
+	for _, v := range sc.values[t.lo:t.hi] {
+		for i < len(old) && x.values.cur.at(old[i]).key < v {
+			x.leave(old[i], slot, st)
+			i++
+		}
+		if i < len(old) && x.values.cur.at(old[i]).key == v {
+			ids = append(ids, old[i])
+			i++
+		} else {
+			ids = append(ids, x.join(v, slot, st))
+		}
+	}
+	for ; i < len(old); i++ {
+		x.leave(old[i], slot, st)
+	}
+	x.setRef(slot, ids)
+	x.ids = [2][]uint32{old[:0], ids[:0]}
+}
+
+// drop removes the object at slot, with this key, from the index.
+func (x *indexing[T]) drop(slot uint32, key string, st stamp) {
+	x.apply(new(scratch), task{}, slot, key, st)
+}
+
+// note records that the function failed on the object with this key, or (nil) that it has not.
+func (x *indexing[T]) note(key string, err error, st stamp) {
+	if err == nil && x.failures.n == 0 {
+		return
+	}
+	hash := hashOf(key)
+	slot, at := x.failures.cur.find(hash, key)
+	switch {
+	case at == nil && err != nil:
+		x.failures.insert(hash, key, Failure{Index: x.ix.name, Key: key, Err: err, Since: time.Now()}, st)
+	case at != nil && err != nil:
+		f := at.val
+		f.Err = err
+		x.failures.update(slot, f, st)
+	case at != nil:
+		x.failures.remove(hash, slot, st)
+	}
+}
+
+// idsOf appends the numbers of the values behind a ref.
+func (x *indexing[T]) idsOf(ref uint32, to []uint32) []uint32 {
+	switch {
+	case ref == 0:
+		return to
+	case ref&refTuple == 0:
+		return append(to, ref-1)
+	}
+	return append(to, x.tuples.list[ref&^refTuple].ids...)
+}
+
+func (x *indexing[T]) setRef(slot uint32, ids []uint32) {
+	for int(slot) >= len(x.refs) {
+		if len(ids) == 0 {
+			return
+		}
+		x.refs = append(x.refs, 0)
+	}
+	if old := x.refs[slot]; old&refTuple != 0 {
+		x.tuples.release(old &^ refTuple)
+	}
+	switch len(ids) {
+	case 0:
+		x.refs[slot] = 0
+	case 1:
+		x.refs[slot] = ids[0] + 1
+	default:
+		x.refs[slot] = refTuple | x.tuples.intern(ids)
+	}
+}
+
+// join puts slot under value and returns the value's number.
+func (x *indexing[T]) join(value string, slot uint32, st stamp) uint32 {
+	hash := hashOf(value)
+	id, at := x.values.cur.find(hash, value)
+	if at == nil {
+		return x.values.insert(hash, value, posting{one: slot}, st)
+	}
+	p := at.val
+	if p.set == nil {
+		next := &set{owner: st.pages}
+		next.add(p.one)
+		next.add(slot)
+		x.values.update(id, posting{set: next}, st)
+		return id
+	}
+	next := p.set.own(st.pages)
+	next.add(slot)
+	if next != p.set {
+		x.values.update(id, posting{set: next}, st)
+	}
+	return id
+}
+
+// leave takes slot from under the value with number id.
+func (x *indexing[T]) leave(id, slot uint32, st stamp) {
+	at := x.values.cur.at(id)
+	if at.val.len() == 1 {
+		x.values.remove(hashOf(at.key), id, st)
+		return
+	}
+	next := at.val.set.own(st.pages)
+	next.remove(slot)
+	if next != at.val.set {
+		x.values.update(id, posting{set: next}, st)
+	}
+}

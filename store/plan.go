@@ -1,0 +1,122 @@
+package store
+
+// plan is a transaction worked out and not yet applied. All calls of the user's functions are made for it, so that none
+// is made while a reader may have to wait, and a panic leaves nothing half done.
+type plan[T any] struct {
+	changes []Change[T]
+	steps   []step // beside changes
+	tasks   []task // in order of steps
+	values  scratch
+}
+
+type step struct {
+	hash, slot uint32 // slot of the object there is, if HadOld
+}
+
+func (p *plan[T]) start(changes []Change[T]) { p.changes = changes[:0] }
+
+// maxScratch bounds what is kept for the next transaction.
+const maxScratch = 4096
+
+func (p *plan[T]) reset() {
+	clear(p.tasks)
+	p.values.reset()
+	if cap(p.steps) > maxScratch || cap(p.values.values) > maxScratch {
+		*p = plan[T]{}
+		return
+	}
+	p.changes, p.steps, p.tasks = nil, p.steps[:0], p.tasks[:0]
+}
+
+// planPutLocked plans to store obj, unless it is the same (if not nil) as what is there.
+func (w *Writer[T]) planPutLocked(hash uint32, key string, obj T, same func(prev, next T) bool) {
+	slot, at := w.objects.cur.find(hash, key)
+	c := Change[T]{Key: key, New: obj, HasNew: true}
+	if at != nil {
+		if same != nil && same(at.val, obj) {
+			return
+		}
+		c.Key, c.Old, c.HadOld = at.key, at.val, true
+	}
+	p := &w.plan
+	for i, x := range w.indexes {
+		if t, changed := x.plan(&p.values, slot, c.HadOld, key, obj); changed {
+			t.step, t.index = len(p.steps), i
+			p.tasks = append(p.tasks, t)
+		}
+	}
+	p.changes = append(p.changes, c)
+	p.steps = append(p.steps, step{hash, slot})
+}
+
+func (w *Writer[T]) planDeleteLocked(hash, slot uint32, at *cell[T]) {
+	w.plan.changes = append(w.plan.changes, Change[T]{Key: at.key, Old: at.val, HadOld: true})
+	w.plan.steps = append(w.plan.steps, step{hash, slot})
+}
+
+// quick is the most changes that are applied while snapshots wait: some microseconds.
+const quick = 64
+
+// applyLocked makes the plan the newest version.
+//
+// With few changes, indexes are changed in place, and Store.mu keeps snapshots away meanwhile; with many, the version so
+// far is frozen first, snapshots are given that one, and all is changed beside it. Point reads never wait: what they see
+// is either changed by one pointer (a single page) or made aside and published by one pointer.
+func (w *Writer[T]) applyLocked(revision string) {
+	p := &w.plan
+	if len(p.changes) > quick {
+		w.s.Snapshot()
+		w.applyStepsLocked()
+		w.s.mu.Lock()
+		w.s.latest.Store(nil)
+	} else {
+		w.s.mu.Lock()
+		w.s.latest.Store(nil)
+		w.applyStepsLocked()
+	}
+	defer w.s.mu.Unlock()
+	w.version++
+	w.s.objects.Store(w.objects.cur)
+	w.s.n.Store(int64(w.objects.n))
+	if revision != "" && revision != w.revision {
+		w.revision = revision
+		w.s.revision.Store(&revision)
+	}
+}
+
+func (w *Writer[T]) applyStepsLocked() {
+	p := &w.plan
+	if len(p.changes) == 0 {
+		return
+	}
+	if len(p.changes) > 1 {
+		w.chunks = w.stampLocked()
+	}
+	st, ist := stamp{w.chunks, w.stampLocked()}, stamp{w.indexed, w.indexed}
+	tasks := p.tasks
+	for i := range p.changes {
+		c, s := &p.changes[i], p.steps[i]
+		switch {
+		case !c.HasNew:
+			for _, x := range w.indexes {
+				x.drop(s.slot, c.Key, ist)
+			}
+			for _, o := range w.orders {
+				o.remove(s.slot, w.objects.cur, ist.pages)
+			}
+			w.objects.remove(s.hash, s.slot, st)
+		case c.HadOld:
+			w.objects.update(s.slot, c.New, st)
+		default:
+			s.slot = w.objects.insert(s.hash, c.Key, c.New, st)
+			for _, o := range w.orders {
+				o.insert(s.slot, w.objects.cur, ist.pages)
+			}
+		}
+		for len(tasks) > 0 && tasks[0].step == i {
+			t := tasks[0]
+			tasks = tasks[1:]
+			w.indexes[t.index].apply(&p.values, t, s.slot, c.Key, ist)
+		}
+	}
+}

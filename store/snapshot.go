@@ -1,0 +1,71 @@
+package store
+
+import (
+	"iter"
+	"math/bits"
+)
+
+// Snapshot is one version of a store: objects, indexes and orders as one commit left them. It never changes, and holds up
+// nobody; what it costs is that the objects it shows stay in memory while it is referenced. Safe for concurrent use.
+type Snapshot[T any] struct {
+	objects  *content[T]
+	n        int
+	version  uint64
+	revision string
+	indexes  []indexView[T]
+	orders   []orderView[T]
+}
+
+// indexView is an index in one version.
+type indexView[T any] struct {
+	ix       *Index[T]
+	values   *content[posting]
+	nvalues  int
+	failures *content[Failure]
+}
+
+func (s *Snapshot[T]) index(ix *Index[T]) *indexView[T] {
+	for i := range s.indexes {
+		if s.indexes[i].ix == ix {
+			return &s.indexes[i]
+		}
+	}
+	return nil
+}
+
+// Get returns the object under key.
+func (s *Snapshot[T]) Get(key string) (obj T, ok bool) {
+	if _, at := s.objects.find(hashOf(key), key); at != nil {
+		return at.val, true
+	}
+	return obj, false
+}
+
+// All iterates over all objects, in an order that is unspecified, and the same each time.
+func (s *Snapshot[T]) All() iter.Seq2[string, T] {
+	return func(yield func(string, T) bool) {
+		for _, ch := range s.objects.chunks {
+			for j := range ch.pages {
+				p := ch.pages[j].Load()
+				if p == nil {
+					continue
+				}
+				for m := p.live; m != 0; m &= m - 1 {
+					at := &p.cells[bits.TrailingZeros16(m)]
+					if !yield(at.key, at.val) {
+						return
+					}
+				}
+			}
+		}
+	}
+}
+
+// Len is the number of objects.
+func (s *Snapshot[T]) Len() int { return s.n }
+
+// Version counts the store's commits: 0 is the empty store before the first.
+func (s *Snapshot[T]) Version() uint64 { return s.version }
+
+// Revision is what the newest commit that gave a revision said, "" if none has.
+func (s *Snapshot[T]) Revision() string { return s.revision }
