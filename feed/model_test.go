@@ -112,13 +112,14 @@ func (s *script) choose(n int) int {
 
 // world makes changes that can follow one another.
 type world struct {
-	state map[string]int
-	steps int
+	state  map[string]int
+	steps  int
+	prefix string // of its keys
 }
 
 func (w *world) change(s *script, keys int) Change[int] {
 	w.steps++
-	key := fmt.Sprint("k", s.choose(keys))
+	key := fmt.Sprint(w.prefix, "k", s.choose(keys))
 	old, there := w.state[key]
 	switch {
 	case !there:
