@@ -20,12 +20,12 @@ var (
 type Heap struct {
 	keyFunc KeyFunc
 	queue   blockingQueue // its lock guards items
-	items   heapItems
+	items   *heapItems
 }
 
 // NewHeap returns an empty heap of objects with keys by keyFn and in the order of lessFn.
 func NewHeap(keyFn KeyFunc, lessFn LessFunc) *Heap {
-	h := &Heap{keyFunc: keyFn, items: heapItems{less: lessFn, byKey: map[string]*heapItem{}}}
+	h := &Heap{keyFunc: keyFn, items: &heapItems{less: lessFn, byKey: map[string]*heapItem{}}}
 	h.queue.init(h.items.Len, errHeapClosed)
 	return h
 }
@@ -78,7 +78,7 @@ func (h *Heap) Delete(obj any) error {
 	if item == nil {
 		return fmt.Errorf("deleting %q: %w", key, errNotInHeap)
 	}
-	heap.Remove(&h.items, item.index)
+	heap.Remove(h.items, item.index)
 	return nil
 }
 
@@ -89,7 +89,7 @@ func (h *Heap) Pop() (any, error) {
 	if err := h.queue.awaitLocked(); err != nil {
 		return nil, err
 	}
-	return heap.Pop(&h.items), nil
+	return heap.Pop(h.items), nil
 }
 
 // Get returns what is under obj's key.
