@@ -57,14 +57,12 @@ func (src source[T]) Watch(ctx context.Context, opts metav1.ListOptions) (listwa
 }
 
 func item[T any](e endpoint, o *object, d damage) listwatch.Item[T] {
-	err := d.err(e, o)
-	if err == nil {
-		var obj T
-		if obj, err = convert[T](e, o); err == nil {
-			return listwatch.NewItem(obj)
-		}
+	uid, rv := string(o.meta.GetUID()), formatRV(o.rv)
+	if err := d.err(e, o); err != nil {
+		return listwatch.BadItem[T](o.key, uid, rv, err)
 	}
-	return listwatch.BadItem[T](o.key, string(o.meta.GetUID()), formatRV(o.rv), err)
+	// o never changes, so the copy can wait until it is asked for, and is not made for an object that the reader has already.
+	return listwatch.LazyItem(o.key, uid, rv, func() (T, error) { return convert[T](e, o) })
 }
 
 // err is why an object can't be had in the process; nil if it is sound.
