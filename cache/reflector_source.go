@@ -1,0 +1,128 @@
+package cache
+
+import (
+	"context"
+	"reflect"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
+	"k8s.io/client-go/features"
+	"k8s.io/client-go/util/watchlist"
+
+	"github.com/informerkit/informerkit/listwatch"
+	"github.com/informerkit/informerkit/reflector"
+)
+
+// sourceOf is where lw meets the packages below: all that reflectors and informers of this package get from a server
+// comes through here. expectedType is an object of the type that is expected; nil: any.
+func sourceOf(lw ListerWatcher, expectedType any) listwatch.Source[any] {
+	withContext := ToListerWatcherWithContext(lw)
+	var source listwatch.Source[any] = listwatch.Funcs[any]{
+		ListFunc:    withContext.ListWithContext,
+		WatchFunc:   withContext.WatchWithContext,
+		NoStreaming: watchlist.DoesClientNotSupportWatchListSemantics(lw),
+	}
+	if expected := expectationOf(expectedType); expected.goType != nil {
+		source = checkedSource{source, expected}
+	}
+	return source
+}
+
+// streamingMode is what client-go's feature gate says (KUBE_FEATURE_WatchListClient in the environment, or whatever has
+// taken its place with features.ReplaceFeatureGates).
+func streamingMode() reflector.Streaming {
+	if features.FeatureGates().Enabled(features.WatchListClient) {
+		return reflector.StreamingAuto
+	}
+	return reflector.StreamingOff
+}
+
+// expectation is what every object of a source has to be.
+type expectation struct {
+	goType reflect.Type            // nil: anything
+	gvk    schema.GroupVersionKind // of unstructured objects; empty: any
+}
+
+func expectationOf(example any) expectation {
+	e := expectation{goType: reflect.TypeOf(example)}
+	if u, ok := example.(*unstructured.Unstructured); ok && u != nil {
+		e.gvk = u.GroupVersionKind()
+	}
+	return e
+}
+
+// String is how people call the type.
+func (e expectation) String() string {
+	switch {
+	case e.goType == nil:
+		return "<unspecified>"
+	case !e.gvk.Empty():
+		return e.gvk.String()
+	}
+	return e.goType.String()
+}
+
+// check returns an error for an object of another type.
+func (e expectation) check(key string, obj any) error {
+	if got := reflect.TypeOf(obj); got != e.goType {
+		return &listwatch.WrongTypeError{Key: key, Want: e.goType.String(), Got: got.String()}
+	}
+	if e.gvk.Empty() {
+		return nil
+	}
+	if got := obj.(*unstructured.Unstructured).GroupVersionKind(); got != e.gvk {
+		return &listwatch.WrongTypeError{Key: key, Want: e.gvk.String(), Got: got.String()}
+	}
+	return nil
+}
+
+// checkedSource reports objects that are not what is expected, and makes items of them that say why there is no object.
+type checkedSource struct {
+	listwatch.Source[any]
+	expected expectation
+}
+
+func (s checkedSource) List(ctx context.Context, opts metav1.ListOptions) (listwatch.Page[any], error) {
+	page, err := s.Source.List(ctx, opts)
+	for i := range page.Items {
+		s.check(ctx, &page.Items[i])
+	}
+	return page, err
+}
+
+func (s checkedSource) Watch(ctx context.Context, opts metav1.ListOptions) (listwatch.Stream[any], error) {
+	stream, err := s.Source.Watch(ctx, opts)
+	if err != nil {
+		return nil, err
+	}
+	return checkedStream{stream, s}, nil
+}
+
+func (s checkedSource) check(ctx context.Context, item *listwatch.Item[any]) {
+	obj, err := item.Object()
+	if err == nil {
+		if err = s.expected.check(item.Key, obj); err != nil {
+			*item = listwatch.BadItem[any](item.Key, item.UID, item.ResourceVersion, err)
+		}
+	}
+	if err != nil {
+		utilruntime.HandleErrorWithContext(ctx, err, "Object cannot be taken in", "key", item.Key)
+	}
+}
+
+type checkedStream struct {
+	listwatch.Stream[any]
+	source checkedSource
+}
+
+func (s checkedStream) Next(ctx context.Context) ([]listwatch.Event[any], error) {
+	events, err := s.Stream.Next(ctx)
+	for i := range events {
+		if events[i].Type != listwatch.Bookmark {
+			s.source.check(ctx, &events[i].Item)
+		}
+	}
+	return events, err
+}
