@@ -131,8 +131,11 @@ func testHistoryGone(t *testing.T, c *cluster.Cluster, client dynamic.ResourceIn
 		t.Fatal(err)
 	}
 	catchUp(t, inf, client)
-	before := told.states()
 	ctx := patient(t)
+	if err := told.has(ctx, "default/mark", version(mustGet(t, inf, "default/mark"))); err != nil {
+		t.Fatal(err)
+	}
+	before := told.states()
 	told.take()
 
 	c.Gate.Hold(true)

@@ -10,7 +10,9 @@ import (
 	"os/exec"
 	"testing"
 
+	"github.com/go-logr/logr"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+	"k8s.io/klog/v2"
 
 	"github.com/informerkit/informerkit/e2e/cluster"
 )
@@ -21,6 +23,7 @@ const childEnv = "INFORMERKIT_E2E_CHILD"
 // childMain is the child's main function. It talks to the parent in lines: it says "synced", reads one line when it is to be ready for
 // a relist, says "ready", and answers with its figures as JSON when it has seen the widget endMark.
 func childMain(role string) int {
+	klog.SetLogger(logr.Discard())
 	figures, err := measureRelist(context.Background(), role, os.Getenv("KUBECONFIG"), os.Getenv("NAMESPACE"),
 		bufio.NewReader(os.Stdin), os.Stdout)
 	if err != nil {

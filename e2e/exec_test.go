@@ -154,7 +154,10 @@ func TestFailingExecPluginIsOneClearError(t *testing.T) {
 	if !errors.As(err, &notSynced) || !errors.Is(err, context.DeadlineExceeded) {
 		t.Fatalf("WaitSynced: %v", err)
 	}
-	for _, what := range []string{"my widgets", p.binary, "exit code 7"} {
+	if !strings.Contains(err.Error(), "my widgets") {
+		t.Errorf("WaitSynced does not name the informer: %v", err)
+	}
+	for _, what := range []string{p.binary, "exit code 7"} {
 		if strings.Count(err.Error(), what) != 1 {
 			t.Errorf("WaitSynced says %q %d times, want once: %v", what, strings.Count(err.Error(), what), err)
 		}

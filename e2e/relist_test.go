@@ -5,9 +5,11 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"os"
 	"runtime"
 	"runtime/debug"
 	"runtime/metrics"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -35,8 +37,11 @@ const (
 	clientGoPages     = "informer=client-go,list=pages"
 )
 
-// relistPage is the page size of the relist: an eightieth of the objects, if there are 20,000.
-const relistPage = 250
+// relistPage is the page size of a relist of so many objects: a hundredth, so that a page more in memory is a hundredth more.
+func relistPage(objects int) int64 { return int64(objects) / 100 }
+
+// pageEnv tells a child the page size.
+const pageEnv = "INFORMERKIT_E2E_PAGE"
 
 // endMark is a widget that a relist lists last: who is told of it has been told of all.
 const endMark = "zz-mark"
@@ -54,15 +59,15 @@ func (f figures) peak() float64 { return float64(f.PeakLive) / float64(f.Live) }
 
 // TestForcedRelistNeedsNoSecondCopy holds the promise on relists to a real server's.
 func TestForcedRelistNeedsNoSecondCopy(t *testing.T) {
-	objects := 6000
+	objects := 5000
 	if testing.Short() {
-		objects = 3000
+		objects = 2500
 	}
 	c, ns := shared(t)
 	fill(t, c, ns, objects, 2000)
 	for _, role := range []string{oursStreaming, oursPages} {
 		t.Run(role, func(t *testing.T) {
-			f := forceRelist(t, c, ns, role)
+			f := forceRelist(t, c, ns, role, objects)
 			t.Logf("%d objects, live %d MB, peak %.2f of it (with garbage %.2f), %d updates",
 				f.Objects, f.Live>>20, f.peak(), float64(f.PeakHeap)/float64(f.Live), f.Updates)
 			if f.Objects != objects {
@@ -88,7 +93,7 @@ func BenchmarkForcedRelist(b *testing.B) {
 		b.Run(fmt.Sprintf("objects=%d,%s", objects, role), func(b *testing.B) {
 			var sum figures
 			for b.Loop() {
-				f := forceRelist(b, c, ns, role)
+				f := forceRelist(b, c, ns, role, objects)
 				sum.Live += f.Live
 				sum.PeakLive += f.PeakLive
 				sum.PeakHeap += f.PeakHeap
@@ -103,11 +108,11 @@ func BenchmarkForcedRelist(b *testing.B) {
 }
 
 // forceRelist makes a child list again by answering 410 to its watch.
-func forceRelist(tb testing.TB, c *cluster.Cluster, namespace, role string) figures {
+func forceRelist(tb testing.TB, c *cluster.Cluster, namespace, role string, objects int) figures {
 	tb.Helper()
-	var env []string
+	env := []string{pageEnv + "=" + strconv.FormatInt(relistPage(objects), 10)}
 	if role == clientGoPages {
-		env = []string{"KUBE_FEATURE_WatchListClient=false"}
+		env = append(env, "KUBE_FEATURE_WatchListClient=false")
 	}
 	child := startChild(tb, c, namespace, role, env...)
 	child.expect(tb, "synced")
@@ -197,7 +202,11 @@ func (w *watcher) added(u *unstructured.Unstructured) {
 func (w *watcher) followOurs(ctx context.Context, client dynamic.ResourceInterface, role string) (stop func(), err error) {
 	opts := reflector.Options{Streaming: reflector.StreamingOn, Backoff: quickly}
 	if role == oursPages {
-		opts.Streaming, opts.PageSize = reflector.StreamingOff, relistPage
+		size, err := strconv.ParseInt(os.Getenv(pageEnv), 10, 64)
+		if err != nil {
+			return nil, err
+		}
+		opts.Streaming, opts.PageSize = reflector.StreamingOff, size
 	}
 	inf, err := informer.New(listwatch.For[*unstructured.Unstructured](client), informer.Options[*unstructured.Unstructured]{Reflector: opts})
 	if err != nil {

@@ -160,19 +160,30 @@ func TestSelectorsChooseOnTheServer(t *testing.T) {
 	}
 }
 
+// A server whose watch cache is off streams lists out of etcd, pages always, and forgets history as soon as etcd is compacted.
 func TestCopyWithoutTheServersWatchCache(t *testing.T) {
 	c := cluster.Start(t, cluster.Options{NoWatchCache: true, Logs: *serverLogs})
 	fill(t, c, "default", 120, 100)
 	client := widgets(c, "default")
-	c.Gate.Requests()
-	inf := start(t, listwatch.For[*unstructured.Unstructured](client), informer.Options[*unstructured.Unstructured]{
-		Reflector: reflector.Options{PageSize: 50},
-	})
-	waitSynced(t, inf)
-	got, whole := listings(c.Gate.Requests(), "50")
-	if got.pages != 3 || whole != 0 {
-		t.Errorf("listed by %+v and %d whole lists, want 3 pages after the refused stream", got, whole)
+	for _, tc := range []struct {
+		name string
+		opts reflector.Options
+		want listing
+	}{
+		{"streaming", reflector.Options{Streaming: reflector.StreamingOn}, listing{streams: 1}},
+		{"pages", reflector.Options{Streaming: reflector.StreamingOff, PageSize: 50}, listing{pages: 3}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			c.Gate.Requests()
+			inf := start(t, listwatch.For[*unstructured.Unstructured](client), informer.Options[*unstructured.Unstructured]{Reflector: tc.opts})
+			waitSynced(t, inf)
+			if got, whole := listings(c.Gate.Requests(), "50"); got != tc.want || whole != 0 {
+				t.Errorf("listed by %+v and %d whole lists, want %+v", got, whole, tc.want)
+			}
+			checkCopy(t, inf, client)
+			if tc.want.pages > 0 {
+				testHistoryGone(t, c, client, inf, func() error { return nil })
+			}
+		})
 	}
-	checkCopy(t, inf, client)
-	testHistoryGone(t, c, client, inf, func() error { return nil })
 }

@@ -128,7 +128,7 @@ func (c *Cluster) RestartEtcd(ctx context.Context) error {
 	return c.etcd.start(ctx)
 }
 
-// RestartServer stops the API server and starts it again. The gate answers 503 meanwhile.
+// RestartServer stops the API server, which ends all watches, and starts it again. The gate answers 503 meanwhile.
 func (c *Cluster) RestartServer() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -155,6 +155,7 @@ func (c *Cluster) stopServer() {
 		return
 	}
 	c.Gate.setBackend(nil, nil)
+	c.Gate.CutWatches() // the server waits a minute for them
 	c.api.TearDownFn()
 	c.api = nil
 }
