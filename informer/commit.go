@@ -1,0 +1,235 @@
+package informer
+
+import (
+	"errors"
+
+	"github.com/informerkit/informerkit/feed"
+	"github.com/informerkit/informerkit/reflector"
+	"github.com/informerkit/informerkit/store"
+)
+
+// apply commits what a stream's events do, up to resource version rv. Several events of one key are several commits, so that every
+// change is told.
+func (i *Informer[T]) apply(s *source[T], ops []op[T], rv string) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if !s.presentLocked() {
+		return
+	}
+	several := len(ops) > 1
+	for n := range ops {
+		o := &ops[n]
+		if several {
+			if _, again := i.inBatch[o.key]; again {
+				i.commitLocked(i.finals)
+			}
+			i.inBatch[o.key] = struct{}{}
+		}
+		if current, had := i.store.Get(o.key); had && stale(current, o) {
+			continue
+		}
+		if o.deleted || o.what == drop {
+			i.deleteLocked(s, o)
+			continue
+		}
+		if s.held != nil {
+			s.held[o.key] = struct{}{}
+		}
+		i.batch.Put(o.key, o.obj)
+	}
+	s.sawLocked(rv)
+	i.commitLocked(i.finals)
+	i.fresh.saw(i.seenLocked())
+}
+
+func (i *Informer[T]) deleteLocked(s *source[T], o *op[T]) {
+	if s.held != nil {
+		delete(s.held, o.key)
+		if i.heldElsewhereLocked(s, o.key) {
+			return
+		}
+	}
+	if o.deleted && o.what == take {
+		i.finals[o.key] = o.obj
+	}
+	i.batch.Delete(o.key)
+}
+
+// errShared ends a list that was begun by a source which was the only one then, and is not any more.
+var errShared = errors.New("a source was added or removed while the list was received")
+
+// replaceWhole makes next the content.
+func (i *Informer[T]) replaceWhole(s *source[T], next *store.Replacement[T], info reflector.ListInfo) error {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if s.held != nil {
+		return errShared
+	}
+	s.seen, s.listed = info.ResourceVersion, true
+	changes := next.Commit(info.ResourceVersion)
+	i.listedLocked(changes, info)
+	return nil
+}
+
+// sharedList is a complete list of a source that is not the only one.
+type sharedList[T any] struct {
+	keys    map[string]struct{} // all that are listed
+	changed []keyed[T]          // what the store had in another state, or not, in the order of the list
+}
+
+type keyed[T any] struct {
+	key string
+	obj T
+}
+
+// replaceShared makes next what the source has.
+func (i *Informer[T]) replaceShared(s *source[T], next sharedList[T], info reflector.ListInfo) error {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if !s.presentLocked() {
+		return errShared
+	}
+	for key := range s.held {
+		if _, still := next.keys[key]; !still && !i.heldElsewhereLocked(s, key) {
+			i.batch.Delete(key)
+		}
+	}
+	s.held = next.keys
+	for _, c := range next.changed {
+		if current, had := i.store.Get(c.key); had && !info.Reset && !newer(current, c.obj) {
+			continue // another source brought it meanwhile
+		}
+		i.batch.Put(c.key, c.obj)
+	}
+	s.seen, s.listed = info.ResourceVersion, true
+	i.batch.Revision = i.seenLocked()
+	i.listedLocked(i.writer.Commit(&i.batch), info)
+	i.batch.Revision = ""
+	return nil
+}
+
+// newer reports that next is a later state than current, or that nobody can tell.
+func newer[T any](current, next T) bool {
+	c, n := metaOf(current), metaOf(next)
+	return c == nil || n == nil || !sameState(c, string(n.GetUID()), n.GetResourceVersion()) && !older(n.GetResourceVersion(), c.GetResourceVersion())
+}
+
+// listedLocked tells what a list changed, and that it is stored.
+func (i *Informer[T]) listedLocked(changes []store.Change[T], info reflector.ListInfo) {
+	for _, o := range i.overlays {
+		o.observeLocked(changes, i.seenLocked())
+	}
+	first := !isClosed(i.synced)
+	complete := first && i.allListedLocked()
+	if complete {
+		// Set before the changes can be read: a reader that has read them knows that they were all.
+		i.initialEnd.Store(uint64(i.log.End()) + uint64(len(changes)) + 1)
+	}
+	i.publishLocked(changes, func(c *feed.Change[T]) {
+		c.Initial = first && c.Kind == feed.Added
+		c.Lost = c.Kind == feed.Deleted
+	})
+	if complete {
+		close(i.synced)
+	}
+	if info.Reset {
+		i.fresh.reset(i.seenLocked())
+	} else {
+		i.fresh.saw(i.seenLocked())
+	}
+}
+
+// checkSyncedLocked closes synced if the sources that are left have all listed.
+func (i *Informer[T]) checkSyncedLocked() {
+	if !isClosed(i.synced) && i.allListedLocked() {
+		i.initialEnd.Store(uint64(i.log.End()) + 1)
+		close(i.synced)
+	}
+}
+
+func (i *Informer[T]) allListedLocked() bool {
+	for _, s := range i.sources {
+		if !s.listed {
+			return false
+		}
+	}
+	return len(i.sources) > 0
+}
+
+// sawLocked moves the source on to rv, never back.
+func (s *source[T]) sawLocked(rv string) {
+	if rv == "" || older(rv, s.seen) {
+		return
+	}
+	s.seen = rv
+	s.informer.batch.Revision = s.informer.seenLocked()
+}
+
+// seenLocked is the resource version up to which every source has been seen.
+func (i *Informer[T]) seenLocked() string {
+	lowest, first := "", true
+	for _, s := range i.sources {
+		if first || older(s.seen, lowest) || s.seen == "" {
+			lowest, first = s.seen, false
+		}
+		if lowest == "" {
+			break
+		}
+	}
+	return lowest
+}
+
+// commitLocked commits the batch and tells of it. finals holds, for keys the batch deletes, the state they were deleted in.
+func (i *Informer[T]) commitLocked(finals map[string]T) {
+	clear(i.inBatch)
+	if i.batch.Len() == 0 && i.batch.Revision == "" {
+		return
+	}
+	revision := i.batch.Revision
+	changes := i.writer.Commit(&i.batch)
+	for _, o := range i.overlays {
+		o.observeLocked(changes, revision)
+	}
+	i.publishLocked(changes, func(c *feed.Change[T]) {
+		if c.Kind != feed.Deleted {
+			return
+		}
+		if final, ok := finals[c.Key]; ok {
+			c.Old = final
+		} else {
+			c.Lost = true
+		}
+	})
+	i.batch.Revision = ""
+	clear(i.finals)
+}
+
+// publishLocked appends changes to the feed; finish completes each.
+func (i *Informer[T]) publishLocked(changes []store.Change[T], finish func(*feed.Change[T])) {
+	if len(changes) == 0 {
+		return
+	}
+	i.changes = i.changes[:0]
+	for n := range changes {
+		c := &changes[n]
+		next := feed.Change[T]{Key: c.Key, Old: c.Old, New: c.New}
+		switch {
+		case !c.HadOld:
+			next.Kind = feed.Added
+		case !c.HasNew:
+			next.Kind = feed.Deleted
+		default:
+			next.Kind = feed.Updated
+		}
+		finish(&next)
+		i.changes = append(i.changes, next)
+	}
+	i.appender.Append(i.changes...)
+	clear(i.changes)
+	if cap(i.changes) > maxScratch {
+		i.changes = nil
+	}
+}
+
+// maxScratch bounds the scratch space kept between commits, in entries.
+const maxScratch = 1024
