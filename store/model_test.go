@@ -410,14 +410,10 @@ func (m *machine) randomQuery(depth int) (Query[*object], func(*object) bool) {
 }
 
 func TestRandomTransactionsAgreeWithModel(t *testing.T) {
-	seeds := 60
-	if testing.Short() {
-		seeds = 10
-	}
-	for seed := range seeds {
+	for seed := range 20 {
 		r := rand.New(rand.NewPCG(uint64(seed), 1))
 		m := newMachine(t, r.IntN)
-		for range 150 {
+		for range 120 {
 			m.step()
 		}
 		m.check()

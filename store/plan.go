@@ -80,7 +80,8 @@ func (w *Writer[T]) applyLocked(revision string) {
 	w.s.n.Store(int64(w.objects.n))
 	if revision != "" && revision != w.revision {
 		w.revision = revision
-		w.s.revision.Store(&revision)
+		published := revision // declared here, to escape only here
+		w.s.revision.Store(&published)
 	}
 }
 

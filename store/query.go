@@ -1,7 +1,6 @@
 package store
 
 import (
-	"cmp"
 	"iter"
 	"math/bits"
 	"slices"
@@ -85,43 +84,34 @@ func (s *Snapshot[T]) Count(q Query[T]) int {
 	return n
 }
 
-// finding is a query resolved in a snapshot.
-type finding interface {
-	len() int                  // about how many slots, at most
-	from(i int) int            // the first block not before i that may have some, or -1
-	load(i int, w *words) bool // sets block i's bits in w, which is empty; reports whether there may be any
-}
-
-// resolve looks up q's values.
+// resolve looks up q's values. What it returns is for one use by one goroutine.
 func (s *Snapshot[T]) resolve(q Query[T]) finding {
 	switch q.kind {
 	case queryIs:
 		return s.resolveIs(q)
 	case queryNot:
-		return except[T]{every[T]{s}, []finding{s.resolve(q.of[0])}}
+		return &except{finding: every[T]{s}, not: []finding{s.resolve(q.of[0])}}
 	case queryOr:
-		var of union
-		for _, q := range q.of {
-			of = append(of, s.resolve(q))
+		of := make([]finding, len(q.of))
+		for i := range q.of {
+			of[i] = s.resolve(q.of[i])
 		}
-		return of.simple()
+		return anyOf(of)
 	}
-	var of common
-	var not []finding
-	for _, q := range q.of {
-		if q.kind == queryNot {
-			not = append(not, s.resolve(q.of[0]))
+	var of, not []finding
+	for i := range q.of {
+		if q.of[i].kind == queryNot {
+			not = append(not, s.resolve(q.of[i].of[0]))
 		} else {
-			of = append(of, s.resolve(q))
+			of = append(of, s.resolve(q.of[i]))
 		}
 	}
-	var found finding = every[T]{s}
+	found := finding(every[T]{s})
 	if len(of) > 0 {
-		slices.SortFunc(of, func(a, b finding) int { return cmp.Compare(a.len(), b.len()) })
-		found = of.simple()
+		found = allOf(of)
 	}
 	if len(not) > 0 {
-		found = except[T]{found, not}
+		found = &except{finding: found, not: not}
 	}
 	return found
 }
@@ -131,7 +121,7 @@ func (s *Snapshot[T]) resolveIs(q Query[T]) finding {
 	if v == nil {
 		v = q.ix.scan(s)
 	}
-	var of union
+	of := make([]finding, 0, len(q.values))
 	for i, value := range q.values {
 		if slices.Contains(q.values[:i], value) {
 			continue
@@ -140,127 +130,5 @@ func (s *Snapshot[T]) resolveIs(q Query[T]) finding {
 			of = append(of, at.val)
 		}
 	}
-	return of.simple()
-}
-
-// union is what any of its parts has.
-type union []finding
-
-func (u union) simple() finding {
-	if len(u) == 1 {
-		return u[0]
-	}
-	return u
-}
-
-func (u union) len() int {
-	n := 0
-	for _, f := range u {
-		n += f.len()
-	}
-	return n
-}
-
-func (u union) from(i int) int {
-	first := -1
-	for _, f := range u {
-		if at := f.from(i); at >= 0 && (first < 0 || at < first) {
-			first = at
-		}
-	}
-	return first
-}
-
-func (u union) load(i int, w *words) bool {
-	some := false
-	for _, f := range u {
-		var part words
-		if f.load(i, &part) {
-			some = true
-			for j := range w {
-				w[j] |= part[j]
-			}
-		}
-	}
-	return some
-}
-
-// common is what all of its parts (at least one) have, the smallest first.
-type common []finding
-
-func (c common) simple() finding {
-	if len(c) == 1 {
-		return c[0]
-	}
-	return c
-}
-
-func (c common) len() int       { return c[0].len() }
-func (c common) from(i int) int { return c[0].from(i) }
-func (c common) load(i int, w *words) bool {
-	if !c[0].load(i, w) {
-		return false
-	}
-	for _, f := range c[1:] {
-		var part words
-		if !f.load(i, &part) {
-			return false
-		}
-		var some uint64
-		for j := range w {
-			w[j] &= part[j]
-			some |= w[j]
-		}
-		if some == 0 {
-			return false
-		}
-	}
-	return true
-}
-
-// except is what the first has and none of the others.
-type except[T any] struct {
-	finding
-	not []finding
-}
-
-func (e except[T]) load(i int, w *words) bool {
-	if !e.finding.load(i, w) {
-		return false
-	}
-	for _, f := range e.not {
-		var part words
-		if f.load(i, &part) {
-			for j := range w {
-				w[j] &^= part[j]
-			}
-		}
-	}
-	return true
-}
-
-// every is all objects.
-type every[T any] struct{ s *Snapshot[T] }
-
-func (e every[T]) len() int { return e.s.n }
-
-func (e every[T]) from(i int) int {
-	if i<<blockBits < len(e.s.objects.chunks)<<slotBits {
-		return i
-	}
-	return -1
-}
-
-func (e every[T]) load(i int, w *words) bool {
-	const chunks = blockSlots >> slotBits // of a block
-	all := e.s.objects.chunks
-	for k := i * chunks; k < min(len(all), (i+1)*chunks); k++ {
-		for j := range all[k].pages {
-			if p := all[k].pages[j].Load(); p != nil {
-				slot := k<<slotBits | j<<pageBits
-				w[slot>>6&(blockWords-1)] |= uint64(p.live) << (slot & 63)
-			}
-		}
-	}
-	return true
+	return anyOf(of)
 }

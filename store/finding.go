@@ -1,0 +1,146 @@
+package store
+
+import (
+	"cmp"
+	"slices"
+)
+
+// finding is a query resolved in a snapshot: a set of slots that is worked out block by block. It keeps scratch, so it
+// belongs to one goroutine.
+type finding interface {
+	len() int                  // how many slots at most
+	from(i int) int            // the first block not before i that may have some, or -1
+	load(i int, w *words) bool // sets block i's bits in w, which is empty; reports whether there may be any
+}
+
+// union is what any of its parts has.
+type union struct {
+	of   []finding
+	part words
+}
+
+func anyOf(of []finding) finding {
+	if len(of) == 1 {
+		return of[0]
+	}
+	return &union{of: of}
+}
+
+func (u *union) len() int {
+	n := 0
+	for _, f := range u.of {
+		n += f.len()
+	}
+	return n
+}
+
+func (u *union) from(i int) int {
+	first := -1
+	for _, f := range u.of {
+		if at := f.from(i); at >= 0 && (first < 0 || at < first) {
+			first = at
+		}
+	}
+	return first
+}
+
+func (u *union) load(i int, w *words) bool {
+	some := false
+	for _, f := range u.of {
+		u.part = words{}
+		if f.load(i, &u.part) {
+			some = true
+			for j := range w {
+				w[j] |= u.part[j]
+			}
+		}
+	}
+	return some
+}
+
+// common is what all of its parts (at least one) have, the smallest first.
+type common struct {
+	of   []finding
+	part words
+}
+
+func allOf(of []finding) finding {
+	if len(of) == 1 {
+		return of[0]
+	}
+	slices.SortFunc(of, func(a, b finding) int { return cmp.Compare(a.len(), b.len()) })
+	return &common{of: of}
+}
+
+func (c *common) len() int { return c.of[0].len() }
+
+func (c *common) from(i int) int { return c.of[0].from(i) }
+
+func (c *common) load(i int, w *words) bool {
+	if !c.of[0].load(i, w) {
+		return false
+	}
+	for _, f := range c.of[1:] {
+		c.part = words{}
+		if !f.load(i, &c.part) {
+			return false
+		}
+		var some uint64
+		for j := range w {
+			w[j] &= c.part[j]
+			some |= w[j]
+		}
+		if some == 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// except is what the first has and none of the others.
+type except struct {
+	finding
+	not  []finding
+	part words
+}
+
+func (e *except) load(i int, w *words) bool {
+	if !e.finding.load(i, w) {
+		return false
+	}
+	for _, f := range e.not {
+		e.part = words{}
+		if f.load(i, &e.part) {
+			for j := range w {
+				w[j] &^= e.part[j]
+			}
+		}
+	}
+	return true
+}
+
+// every is all objects.
+type every[T any] struct{ s *Snapshot[T] }
+
+func (e every[T]) len() int { return e.s.n }
+
+func (e every[T]) from(i int) int {
+	if i<<blockBits < len(e.s.objects.chunks)<<slotBits {
+		return i
+	}
+	return -1
+}
+
+func (e every[T]) load(i int, w *words) bool {
+	const chunks = blockSlots >> slotBits // of a block
+	all := e.s.objects.chunks
+	for k := i * chunks; k < min(len(all), (i+1)*chunks); k++ {
+		for j := range all[k].pages {
+			if p := all[k].pages[j].Load(); p != nil {
+				slot := k<<slotBits | j<<pageBits
+				w[slot>>6&(blockWords-1)] |= uint64(p.live) << (slot & 63)
+			}
+		}
+	}
+	return true
+}
