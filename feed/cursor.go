@@ -51,8 +51,7 @@ func (c *Cursor[T]) Next(dst []Change[T]) int { return c.NextUntil(dst, math.Max
 // when it has got there reads with NextUntil until Position is until or more, and with Next from then on.
 // It returns 0 at once when Position is there already, whatever waits.
 func (c *Cursor[T]) NextUntil(dst []Change[T], until Position) int {
-	end := c.log.End()
-	if Position(c.pos.Load()) == end {
+	if c.upToDate() {
 		return 0
 	}
 	c.mu.Lock()
@@ -60,9 +59,9 @@ func (c *Cursor[T]) NextUntil(dst []Change[T], until Position) int {
 		c.mu.Unlock()
 		return 0
 	}
-	before := c.at.pos
+	end, before := c.log.End(), c.at.pos
 	var n int
-	pos := Position(0)
+	var pos Position
 	if c.policy == EveryChange {
 		n = c.copyLocked(dst, min(end, until))
 		pos = c.at.pos
@@ -78,6 +77,9 @@ func (c *Cursor[T]) NextUntil(dst []Change[T], until Position) int {
 	}
 	return n
 }
+
+// upToDate reports that nothing waits, without taking a lock.
+func (c *Cursor[T]) upToDate() bool { return c.Position() == c.log.End() }
 
 // copyLocked hands over changes before end as they are.
 func (c *Cursor[T]) copyLocked(dst []Change[T], end Position) int {
@@ -180,8 +182,7 @@ type Backlog struct {
 
 // Backlog says what waits: zero if nothing does or the cursor is closed.
 func (c *Cursor[T]) Backlog() Backlog {
-	end := c.log.End()
-	if Position(c.pos.Load()) == end {
+	if c.upToDate() {
 		return Backlog{}
 	}
 	c.mu.Lock()
@@ -189,8 +190,7 @@ func (c *Cursor[T]) Backlog() Backlog {
 		c.mu.Unlock()
 		return Backlog{}
 	}
-	before := c.at.pos
-	end = max(end, before) // Next may have been faster
+	end, before := c.log.End(), c.at.pos
 	var b Backlog
 	var oldest time.Duration
 	if c.policy == LatestState {

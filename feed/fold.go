@@ -13,17 +13,14 @@ const (
 	helpSegments = 16
 )
 
-// catchUpLocked starts merging for the LatestState cursors that are far behind end, and returns one of the very far ones, if
-// there are any, to lend a hand with: another each time. Called when a segment was added, so that its cost, one look at each
-// such cursor, is shared by a segment's changes.
+// catchUpLocked starts merging for the LatestState cursors that are far behind end, and returns one that is very far behind,
+// if there is any, to lend a hand with. Called when a segment was added, so that its cost, one look at each such cursor, is
+// shared by a segment's changes.
 func (l *Log[T]) catchUpLocked(end Position) (help *Cursor[T]) {
-	first, n := l.turn, len(l.latest)
-	for i := range n {
-		c := l.latest[(first+i)%n]
+	for _, c := range l.latest {
 		lag := end - Position(c.read.Load())
 		if lag > helpLag && help == nil {
 			help = c
-			l.turn = (first + i + 1) % n
 		}
 		if lag > foldLag && ended(c.folding) {
 			c.folding = make(chan struct{})

@@ -37,7 +37,6 @@ type Log[T any] struct {
 	wiped   Position     // entries before it hold no changes any more
 	cursors int          // open ones
 	latest  []*Cursor[T] // open ones with LatestState
-	turn    int          // whose turn it is in latest to be helped
 }
 
 type waiters struct{ wake chan struct{} }
@@ -90,7 +89,7 @@ func (a *Appender[T]) Append(changes ...Change[T]) Position {
 	if last != nil {
 		l.writeLocked(changes)
 	}
-	l.behind.Store(behindOf(end, l.cursors))
+	l.behind.Store(behindOf(end, l.cursors)) // first: who sees the new end must find himself counted
 	l.end.Store(uint64(end))
 	var lagging *Cursor[T]
 	if l.tail != last {

@@ -185,7 +185,7 @@ func runModel(t *testing.T, data []byte) {
 			dst := make([]Change[int], s.choose(40))
 			until := Position(math.MaxUint64)
 			if s.choose(3) == 0 {
-				until = p.model.pos + Position(s.choose(20))
+				until = p.model.pos + Position(s.choose(20)*s.choose(4))
 			}
 			got := dst[:p.cursor.NextUntil(dst, until)]
 			if want := p.model.next(len(dst), until); !slices.Equal(got, want) {

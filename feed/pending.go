@@ -18,7 +18,8 @@ var hashSeed = maphash.MakeSeed()
 //
 // It is a queue and, to find a key in it, a hash table with linear probing, whose entries are never removed: one that leads
 // to a slot that is not in use any more finds nothing there. Both are made anew when the queue has no room left; so the
-// table is never more than half full. (A map and a linked list took 3 times as long, see BenchmarkRound.)
+// table is never more than half full. (A map and a linked list,
+// made anew for each backlog, took 260 ns per change instead of 25: BenchmarkRound, batch=64.)
 type pending[T any] struct {
 	slots []slot[T] // oldest first; not in use: those before head, and those whose change was cancelled out
 	head  int

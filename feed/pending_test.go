@@ -9,16 +9,16 @@ import (
 // check panics if p is not sound.
 func (p *pending[T]) check() {
 	live, first := 0, Position(0)
-	for i := range p.slots {
-		s := &p.slots[i]
+	for i := range p.slots[:cap(p.slots)] {
+		s := &p.slots[:cap(p.slots)][i]
 		if s.hash == 0 {
 			if s.change.Key != "" || s.change.Kind != 0 {
 				panic(fmt.Sprintf("BUG: slot %d is not in use but holds %+v", i, s.change))
 			}
 			continue
 		}
-		if i < p.head {
-			panic(fmt.Sprintf("BUG: slot %d is in use before head %d", i, p.head))
+		if i < p.head || i >= len(p.slots) {
+			panic(fmt.Sprintf("BUG: slot %d is in use outside of %d..%d", i, p.head, len(p.slots)))
 		}
 		if live++; live > 1 && s.first <= first {
 			panic(fmt.Sprintf("BUG: slot %d is not in order", i))

@@ -150,6 +150,9 @@ func TestLatestStateKeepsTheFirstAndTheNewestOfAKey(t *testing.T) {
 		}
 		clear(dst)
 		w.expect(t, 0, "when it has read")
+		if c.waiting != nil {
+			t.Error("room for what waits is kept while nothing does")
+		}
 		runtime.KeepAlive(appender)
 	})
 }

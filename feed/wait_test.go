@@ -147,6 +147,11 @@ func TestNextUntilStopsExactlyThere(t *testing.T) {
 			if n := c.Next(dst); n != 2 || c.Position() != log.End() {
 				t.Fatalf("got %d, at %d", n, c.Position())
 			}
+			now := log.End()
+			appender.Append(set("f", 1))
+			if n := c.NextUntil(dst, now); n != 0 || c.Position() != now {
+				t.Fatalf("up to date before a single change, got %d, at %d", n, c.Position())
+			}
 		})
 	}
 }
@@ -277,5 +282,33 @@ func TestNobodyMissesAWakeUp(t *testing.T) {
 			})
 		}
 		running.Wait()
+	})
+}
+
+// The reader says that it has read just before it goes to wait, and that one change more is appended at this very moment: no
+// later one will wake it.
+func TestTheLastChangeWakesAReaderThatIsAboutToWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		log, appender := New[int]()
+		c := log.Cursor(EveryChange)
+		read := make(chan struct{}, 1)
+		const rounds = 50_000
+		var reader sync.WaitGroup
+		reader.Go(func() {
+			defer c.Close()
+			defer close(read)
+			dst := make([]Change[int], 8)
+			for c.Position() < rounds {
+				for c.Next(dst) == 0 {
+					<-c.Ready()
+				}
+				read <- struct{}{}
+			}
+		})
+		appender.Append(set("a", 1))
+		for range read {
+			appender.Append(set("a", 1))
+		}
+		reader.Wait()
 	})
 }
