@@ -46,11 +46,12 @@ type watcher struct {
 type watchPlan struct {
 	initial bool   // with the present objects
 	end     bool   // and a bookmark to mark their end
+	atLeast uint64 // which must be as new as this resource version
 	from    uint64 // else with what came after this resource version; 0: the present one
 }
 
 // planWatch decides how a watch with these options begins, by the API concepts page, "Semantics for watch" and "Streaming lists".
-func planWatch(opts metav1.ListOptions, current uint64) (watchPlan, error) {
+func planWatch(opts metav1.ListOptions) (watchPlan, error) {
 	rv, err := parseRV(opts.ResourceVersion)
 	if err != nil {
 		return watchPlan{}, err
@@ -65,10 +66,8 @@ func planWatch(opts metav1.ListOptions, current uint64) (watchPlan, error) {
 		return watchPlan{initial: rv == 0, from: rv}, nil
 	case opts.ResourceVersionMatch != metav1.ResourceVersionMatchNotOlderThan:
 		return watchPlan{}, errListOptions(field.Forbidden(sendPath, `needs resourceVersionMatch "NotOlderThan"`))
-	case *opts.SendInitialEvents && rv > current:
-		return watchPlan{}, TooLargeResourceVersion(rv, current)
 	case *opts.SendInitialEvents:
-		return watchPlan{initial: true, end: opts.AllowWatchBookmarks}, nil
+		return watchPlan{initial: true, end: opts.AllowWatchBookmarks, atLeast: rv}, nil
 	}
 	return watchPlan{from: rv}, nil
 }
@@ -95,7 +94,7 @@ func (s *Server) watch(ctx context.Context, e endpoint, namespace string, opts m
 	if opts.SendInitialEvents != nil && faults.ignoreSendInitialEvents() {
 		opts.SendInitialEvents, opts.ResourceVersionMatch = nil, ""
 	}
-	plan, err := planWatch(opts, s.rv)
+	plan, err := planWatch(opts)
 	if err != nil {
 		return nil, err
 	}
@@ -104,10 +103,12 @@ func (s *Server) watch(ctx context.Context, e endpoint, namespace string, opts m
 	if opts.TimeoutSeconds != nil && *opts.TimeoutSeconds > 0 {
 		w.deadline = w.start.Add(time.Duration(*opts.TimeoutSeconds) * time.Second)
 	}
-	if err := w.beginLocked(plan); err != nil {
-		return nil, err
+	// Once the options are known to be good, real servers tell errors as the first event, not as the answer to the request.
+	err = w.beginLocked(plan)
+	if injected := faults.firstEventError(); injected != nil {
+		err = injected
 	}
-	if err := faults.firstEventError(); err != nil {
+	if err != nil {
 		w.queue, w.ended = nil, err
 		return w, nil
 	}
@@ -119,6 +120,8 @@ func (s *Server) watch(ctx context.Context, e endpoint, namespace string, opts m
 func (w *watcher) beginLocked(plan watchPlan) error {
 	s := w.s
 	switch {
+	case plan.atLeast > s.rv:
+		return TooLargeResourceVersion(plan.atLeast, s.rv)
 	case plan.initial && w.faults.noInitialEvents():
 	case plan.initial:
 		for _, o := range w.sel.within(w.snapshotLocked(s.rv, s.rv).objects) {
