@@ -41,7 +41,7 @@ func (w *workshop) resultFile(ctx context.Context, c config, r runner, f family,
 	if err != nil {
 		return "", err
 	}
-	key, err := json.Marshal([]any{string(version), w.clientGo, f.requires, s.packages, c.envtest, c.race})
+	key, err := json.Marshal([]any{string(version), w.clientGo, f.requires, s.packages, s.builds, c.envtest, c.race})
 	if err != nil {
 		return "", err
 	}

@@ -23,11 +23,18 @@ type runner struct {
 
 // run runs a suite's tests and writes what they print to log. A suite that does not even build is a result, too: its packages failed.
 func (r runner) run(ctx context.Context, s suite, log io.Writer) (results, error) {
+	all := results{}
+	for _, pattern := range s.builds {
+		o, err := r.build(ctx, pattern, log)
+		if err != nil {
+			return nil, err
+		}
+		all[test{pattern, buildTest}] = o
+	}
 	plain, ginkgo, err := r.packages(ctx, s)
 	if err != nil {
 		return nil, err
 	}
-	all := results{}
 	if len(plain) > 0 {
 		got, err := r.test(ctx, log, plain)
 		if err != nil {
@@ -45,12 +52,33 @@ func (r runner) run(ctx context.Context, s suite, log io.Writer) (results, error
 	return all, nil
 }
 
+// buildTest is the name of a test that is no more than a build.
+const buildTest = "[build]"
+
+func (r runner) build(ctx context.Context, pattern string, log io.Writer) (outcome, error) {
+	fmt.Fprintf(log, "\n$ go build %s\n", pattern)
+	cmd := r.tool.command(ctx, "build", pattern)
+	cmd.Stdout, cmd.Stderr = log, log
+	var exit interface{ ExitCode() int }
+	switch err := cmd.Run(); {
+	case err == nil:
+		return passed, nil
+	case errors.As(err, &exit) && ctx.Err() == nil:
+		return failed, nil
+	default:
+		return failed, fmt.Errorf("go build %s: %w", pattern, errors.Join(err, ctx.Err()))
+	}
+}
+
 // rerun runs one test n times and reports whether it passed each time.
 func (r runner) rerun(ctx context.Context, t test, ginkgo bool, n int, log io.Writer) (bool, error) {
 	for range n {
 		var got results
 		var err error
 		switch {
+		case t.Name == buildTest:
+			o, err := r.build(ctx, t.Package, log)
+			return o == passed, err
 		case t.Name == "":
 			got, err = r.test(ctx, log, []string{t.Package})
 		case ginkgo:
@@ -159,6 +187,9 @@ func (r runner) execute(ctx context.Context, log io.Writer, args []string) (resu
 
 // packages splits a suite's packages that have tests into plain ones and those that use Ginkgo.
 func (r runner) packages(ctx context.Context, s suite) (plain, ginkgo []string, err error) {
+	if len(s.packages) == 0 {
+		return nil, nil, nil
+	}
 	const format = `{{if or .TestGoFiles .XTestGoFiles}}{{.ImportPath}} {{join .TestImports ","}},{{join .XTestImports ","}}{{end}}`
 	out, err := r.tool.output(ctx, append([]string{"list", "-f", format}, s.packages...)...)
 	if err != nil {

@@ -25,7 +25,8 @@ type family struct {
 // suite is a row of the table.
 type suite struct {
 	name     string
-	packages []string // patterns for go list
+	packages []string // patterns for go list: whose tests are run
+	builds   []string // patterns of packages that must build, tested or not
 	envtest  bool     // needs a kube-apiserver and an etcd
 }
 
@@ -35,9 +36,9 @@ var families = []family{
 		suites: []suite{
 			{name: "tools/watch", packages: []string{"k8s.io/client-go/tools/watch"}},
 			{name: "tools/cache/testing", packages: []string{"k8s.io/client-go/tools/cache/testing"}},
-			{name: "informers", packages: []string{"k8s.io/client-go/informers"}},
-			{name: "listers", packages: []string{"k8s.io/client-go/listers/core/v1", "k8s.io/client-go/listers/apps/v1",
-				"k8s.io/client-go/listers/extensions/v1beta1", "k8s.io/client-go/listers"}},
+			{name: "informers", packages: []string{"k8s.io/client-go/informers/..."}, builds: []string{"k8s.io/client-go/informers/..."}},
+			{name: "listers", packages: []string{"k8s.io/client-go/listers/..."}, builds: []string{"k8s.io/client-go/listers/..."}},
+			{name: "everything", builds: []string{"k8s.io/client-go/..."}},
 			{name: "dynamicinformer", packages: []string{"k8s.io/client-go/dynamic/dynamicinformer"}},
 			{name: "dynamiclister", packages: []string{"k8s.io/client-go/dynamic/dynamiclister"}},
 			{name: "metadatainformer", packages: []string{"k8s.io/client-go/metadata/metadatainformer"}},
@@ -51,6 +52,7 @@ var families = []family{
 		name:     "controller-runtime",
 		requires: []string{"sigs.k8s.io/controller-runtime@" + controllerRuntimeVersion},
 		suites: []suite{
+			{name: "everything", builds: []string{"sigs.k8s.io/controller-runtime/pkg/..."}},
 			{name: "cache", envtest: true, packages: []string{"sigs.k8s.io/controller-runtime/pkg/cache"}},
 			{name: "cache/internal", packages: []string{"sigs.k8s.io/controller-runtime/pkg/cache/internal"}},
 			{name: "source", envtest: true, packages: []string{"sigs.k8s.io/controller-runtime/pkg/source"}},
