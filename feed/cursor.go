@@ -55,27 +55,32 @@ func (c *Cursor[T]) NextUntil(dst []Change[T], until Position) int {
 		return 0
 	}
 	c.mu.Lock()
+	defer c.unlock(c.at.pos)
 	if c.closed.Load() {
-		c.mu.Unlock()
 		return 0
 	}
-	end, before := c.log.End(), c.at.pos
 	var n int
 	var pos Position
-	if c.policy == EveryChange {
+	if end := c.log.End(); c.policy == EveryChange {
 		n = c.copyLocked(dst, min(end, until))
 		pos = c.at.pos
 	} else {
 		n, pos = c.mergeLocked(dst, end, until)
 	}
-	after := c.at.pos
-	c.read.Store(uint64(after))
 	c.pos.Store(uint64(pos))
+	return n
+}
+
+// unlock is what ends the holding of mu: it tells the log how far the cursor, which was at before, has read now.
+func (c *Cursor[T]) unlock(before Position) {
+	after := c.at.pos
+	if after != before {
+		c.read.Store(uint64(after))
+	}
 	c.mu.Unlock()
-	if before != after {
+	if after != before {
 		c.log.caughtUp(after)
 	}
-	return n
 }
 
 // upToDate reports that nothing waits, without taking a lock.
@@ -175,43 +180,35 @@ func (c *Cursor[T]) Position() Position { return Position(c.pos.Load()) }
 type Backlog struct {
 	// Changes that wait. LatestState: keys.
 	Changes int
-	// Age is the time since the oldest of them was appended (LatestState: the first of those that became the oldest);
-	// 0 if none waits.
+	// Age is the time since the oldest of them was appended (LatestState: since the key that waits longest first
+	// changed); 0 if none waits.
 	Age time.Duration
 }
 
-// Backlog says what waits: zero if nothing does or the cursor is closed.
+// Backlog says what waits: zero if nothing does or the cursor is closed. Under LatestState it merges first what is not
+// merged yet, so that the number of keys is exact. It does not move Position.
 func (c *Cursor[T]) Backlog() Backlog {
 	if c.upToDate() {
 		return Backlog{}
 	}
 	c.mu.Lock()
+	defer c.unlock(c.at.pos)
 	if c.closed.Load() {
-		c.mu.Unlock()
 		return Backlog{}
 	}
-	end, before := c.log.End(), c.at.pos
-	var b Backlog
-	var oldest time.Duration
-	if c.policy == LatestState {
-		for c.foldLocked(end) {
+	end := c.log.End()
+	if c.policy == EveryChange {
+		if c.at.pos == end {
+			return Backlog{}
 		}
-		c.read.Store(uint64(c.at.pos))
-		if c.waiting != nil && c.waiting.live > 0 {
-			b.Changes, oldest = c.waiting.live, c.waiting.oldest().at
-		}
-	} else if b.Changes = int(end - before); b.Changes > 0 {
-		oldest = c.at.peek(end)
+		return Backlog{int(end - c.at.pos), c.log.now() - c.at.peek(end)}
 	}
-	after := c.at.pos
-	c.mu.Unlock()
-	if before != after {
-		c.log.caughtUp(after)
+	for c.foldLocked(end) {
 	}
-	if b.Changes > 0 {
-		b.Age = max(0, c.log.now()-oldest)
+	if c.waiting == nil || c.waiting.live == 0 {
+		return Backlog{}
 	}
-	return b
+	return Backlog{c.waiting.live, c.log.now() - c.waiting.oldest().at}
 }
 
 // Done returns a channel that is closed by Close.

@@ -13,8 +13,8 @@
 //   - Isolation: appending never waits for a reader, and no reader waits for another. Appending one change costs the same
 //     whether nobody lags or all do, apart from waking those who wait and a bounded share in merging (below).
 //   - Bounds: a lag under [EveryChange] costs the changes it consists of, once for all cursors. A lag under LatestState costs
-//     two states per key, and at most some hundred changes that are not merged yet; more for moments only, when changes
-//     arrive faster than the machine can merge them.
+//     two states per key and, for the last Append and some hundred changes before it, those changes; more for moments
+//     only, when changes arrive faster than the machine can merge them.
 //   - No rests: once every cursor has read everything, the log holds no change at all; nor does it while there is no
 //     cursor. A cursor that was closed keeps nothing alive.
 //   - Wake-ups: a reader in the loop shown at Cursor misses none and never spins.
@@ -27,7 +27,7 @@
 // Log and Appender are safe for concurrent use; each Cursor is for one reading goroutine, while anybody may ask it for its
 // backlog or close it. Readers take no lock of the log's: a change is published by one atomic store of the log's end.
 //
-// The package starts goroutines in two cases, neither of which waits for anything. When a LatestState cursor falls some
+// The package starts goroutines in two cases, neither of which waits for anything. When a LatestState cursor stays some
 // hundred changes behind, one merges for it until it is at the end of the log; [Cursor.Close] waits for that. And when there
 // are many cursors, waking their readers is left to one.
 //

@@ -4,25 +4,28 @@ import "runtime"
 
 const (
 	// foldLag is how many changes a LatestState cursor may be behind before they are merged without waiting for its
-	// reader.
+	// reader. The changes of the last Append do not count: the reader has hardly had the time.
 	foldLag = 2 * maxSegment
-	// helpLag is from where on the appender lends a hand, lest it outrun the merging for as long as it is busy, and
-	// helpSegments how much it does then, at most once for each segment it fills. That is less than a microsecond per
-	// change (BenchmarkBacklog has what it bounds).
+	// helpLag is from where on they do count, and the appender lends a hand, lest it outrun the merging for as long as it
+	// is busy; helpSegments is how much it merges then, at most once for each time that the log grows by a segment. That
+	// is less than a microsecond per change. (BenchmarkBacklog has what it bounds.)
 	helpLag      = 32 * maxSegment
 	helpSegments = 16
 )
 
-// catchUpLocked starts merging for the LatestState cursors that are far behind end, and returns one that is very far behind,
-// if there is any, to lend a hand with. Called when a segment was added, so that its cost, one look at each such cursor, is
-// shared by a segment's changes.
-func (l *Log[T]) catchUpLocked(end Position) (help *Cursor[T]) {
+// catchUpLocked starts merging for the LatestState cursors that are far behind, and returns one that is very far behind, if
+// there is any, to lend a hand with. The last Append moved the end from before to end. Called when that has added a
+// segment, so that the cost, one look at each such cursor, is shared by a segment's changes.
+func (l *Log[T]) catchUpLocked(before, end Position) (help *Cursor[T]) {
 	for _, c := range l.latest {
-		lag := end - Position(c.read.Load())
-		if lag > helpLag && help == nil {
+		read := Position(c.read.Load())
+		if read+foldLag >= before && read+helpLag >= end {
+			continue
+		}
+		if read+helpLag < end && help == nil {
 			help = c
 		}
-		if lag > foldLag && ended(c.folding) {
+		if ended(c.folding) {
 			c.folding = make(chan struct{})
 			go c.catchUp(c.folding)
 		}
@@ -51,7 +54,7 @@ func (c *Cursor[T]) catchUp(ended chan<- struct{}) {
 		if !c.foldAndUnlock() {
 			return
 		}
-		runtime.Gosched()
+		runtime.Gosched() // so as to be interrupted here, and not while holding the lock
 	}
 }
 
@@ -66,17 +69,6 @@ func (c *Cursor[T]) help() {
 
 // foldAndUnlock merges a segment, no more, so that the reader can come in between. False: there is nothing left to merge.
 func (c *Cursor[T]) foldAndUnlock() bool {
-	if c.closed.Load() {
-		c.mu.Unlock()
-		return false
-	}
-	before := c.at.pos
-	more := c.foldLocked(c.log.End())
-	after := c.at.pos
-	c.read.Store(uint64(after))
-	c.mu.Unlock()
-	if before != after {
-		c.log.caughtUp(after)
-	}
-	return more
+	defer c.unlock(c.at.pos)
+	return !c.closed.Load() && c.foldLocked(c.log.End())
 }

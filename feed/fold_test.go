@@ -78,11 +78,50 @@ func TestAReaderThatKeepsUpHasNoGoroutine(t *testing.T) {
 	}
 }
 
+func TestABatchIsLeftToTheReaderFirst(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		log, appender := New[int]()
+		c := log.Cursor(LatestState)
+		defer c.Close()
+		batch := make([]Change[int], 10*maxSegment)
+		for i := range batch {
+			batch[i] = set(fmt.Sprint("k", i), 1)
+		}
+		if appender.Append(batch...); c.folding != nil {
+			t.Fatal("merging has started at once")
+		}
+		if appender.Append(batch...); c.folding == nil {
+			t.Fatal("merging has not started when the reader had its time")
+		}
+		synctest.Wait()
+		if c.at.pos != log.End() {
+			t.Fatalf("merging has stopped at %d of %d", c.at.pos, log.End())
+		}
+	})
+}
+
+func TestAHugeBatchIsMergedAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		log, appender := New[int]()
+		c := log.Cursor(LatestState)
+		defer c.Close()
+		batch := make([]Change[int], helpLag+1)
+		for i := range batch {
+			batch[i] = set(fmt.Sprint("k", i%10), 1)
+		}
+		appender.Append(batch...)
+		synctest.Wait()
+		if c.at.pos != log.End() {
+			t.Fatalf("at %d of %d", c.at.pos, log.End())
+		}
+	})
+}
+
 func TestCloseWaitsForMerging(t *testing.T) {
 	log, appender := New[int]()
-	for range 200 {
+	for range 50 {
 		c := log.Cursor(LatestState)
-		changes := make([]Change[int], 20*maxSegment)
+		changes := make([]Change[int], 2*helpLag)
 		for i := range changes {
 			changes[i] = set(fmt.Sprint("k", i), 1)
 		}

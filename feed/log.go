@@ -84,8 +84,8 @@ func (a *Appender[T]) Append(changes ...Change[T]) Position {
 		return l.End()
 	}
 	l.mu.Lock()
-	end := l.End() + Position(len(changes))
-	last := l.tail
+	before, last := l.End(), l.tail
+	end := before + Position(len(changes))
 	if last != nil {
 		l.writeLocked(changes)
 	}
@@ -93,7 +93,7 @@ func (a *Appender[T]) Append(changes ...Change[T]) Position {
 	l.end.Store(uint64(end))
 	var lagging *Cursor[T]
 	if l.tail != last {
-		lagging = l.catchUpLocked(end)
+		lagging = l.catchUpLocked(before, end)
 	}
 	cursors := l.cursors
 	l.mu.Unlock()

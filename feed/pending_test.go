@@ -93,15 +93,15 @@ func TestPendingGivesBackRoomWhenHardlyAnyIsInUse(t *testing.T) {
 		p.fold(&entry[int]{change: Change[int]{Key: key, Kind: Updated}}, pos)
 		pos++
 	}
-	for i := range 50_000 {
+	for i := range 20_000 {
 		fold(fmt.Sprint("k", i))
 	}
 	big := cap(p.slots)
-	dst := make([]Change[int], 49_990)
+	dst := make([]Change[int], 19_990)
 	if n := p.take(dst, pos); n != len(dst) {
 		t.Fatalf("took %d", n)
 	}
-	for i := range 400_000 { // never empty, never much
+	for i := range 150_000 { // never empty, never much
 		fold(fmt.Sprint("l", i))
 		p.take(dst[:1], pos)
 	}

@@ -292,7 +292,7 @@ func TestTheLastChangeWakesAReaderThatIsAboutToWait(t *testing.T) {
 		log, appender := New[int]()
 		c := log.Cursor(EveryChange)
 		read := make(chan struct{}, 1)
-		const rounds = 50_000
+		const rounds = 20_000
 		var reader sync.WaitGroup
 		reader.Go(func() {
 			defer c.Close()
