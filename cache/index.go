@@ -35,6 +35,16 @@ type Indexer interface {
 // until it is written again.
 type IndexFunc func(obj any) ([]string, error)
 
+// values calls f; a panic is an error.
+func (f IndexFunc) values(obj any) (values []string, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			values, err = nil, fmt.Errorf("index function panicked: %v", r)
+		}
+	}()
+	return f(obj)
+}
+
 // Indexers are index functions by the names of their indexes.
 type Indexers map[string]IndexFunc
 

@@ -182,11 +182,8 @@ func (m *mutationCache) ByIndex(indexName, indexKey string) ([]any, error) {
 
 // hasIndexValue is false for an object that the index function fails on, as it is not found in the store's index either.
 func hasIndexValue(fn IndexFunc, obj any, value string) bool {
-	values, err := fn(obj)
-	if err != nil {
-		return false
-	}
-	return slices.Contains(values, value)
+	values, err := fn.values(obj)
+	return err == nil && slices.Contains(values, value)
 }
 
 func (m *mutationCache) Mutation(obj any) {

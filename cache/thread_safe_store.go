@@ -234,9 +234,9 @@ func (m *threadSafeMap) Index(indexName string, obj any) ([]any, error) {
 	if err != nil {
 		return nil, err
 	}
-	values, err := ix.fn(obj)
+	values, err := ix.fn.values(obj)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("index %q: %w", indexName, err)
 	}
 	if len(values) == 1 {
 		return objectsOf(ix.index, snapshot, values[0]), nil
