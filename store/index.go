@@ -117,7 +117,7 @@ func (ix *Index[T]) posting(s *Snapshot[T], value string) (posting, bool) {
 // scan makes the index for a snapshot that does not have it.
 func (ix *Index[T]) scan(s *Snapshot[T]) *indexView[T] {
 	x := newIndexing(ix)
-	x.fill(s.objects, stamp{1, 1})
+	x.fill(s.objects, stamp{aside, aside})
 	v := x.view()
 	return &v
 }

@@ -410,7 +410,7 @@ func (m *machine) randomQuery(depth int) (Query[*object], func(*object) bool) {
 }
 
 func TestRandomTransactionsAgreeWithModel(t *testing.T) {
-	for seed := range 20 {
+	for seed := range 12 {
 		r := rand.New(rand.NewPCG(uint64(seed), 1))
 		m := newMachine(t, r.IntN)
 		for range 120 {

@@ -18,7 +18,7 @@ func AddOrder[T any](w *Writer[T]) *Order[T] {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	x := &ordering[T]{o: new(Order[T])}
-	x.rebuild(w.objects.cur, w.stampLocked())
+	x.rebuild(w.objects.cur, aside)
 	w.restructureLocked(func() { w.orders = append(slices.Clone(w.orders), x) })
 	return x.o
 }
@@ -56,7 +56,7 @@ func (s *Snapshot[T]) order(o *Order[T]) []*leaf {
 		}
 	}
 	x := ordering[T]{}
-	x.rebuild(s.objects, 1)
+	x.rebuild(s.objects, aside)
 	return x.leaves
 }
 

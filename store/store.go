@@ -16,7 +16,7 @@ type Options[T any] struct {
 // New returns an empty store, and the only handle that can change it.
 func New[T any](opts Options[T]) (*Store[T], *Writer[T]) {
 	s := &Store[T]{}
-	w := &Writer[T]{s: s, same: opts.Same, objects: newTable[T]()}
+	w := &Writer[T]{s: s, same: opts.Same, objects: newTable[T](), stamps: aside}
 	s.w = w
 	s.objects.Store(w.objects.cur)
 	s.revision.Store(new(string))

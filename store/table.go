@@ -111,8 +111,7 @@ func newTable[V any]() table[V] {
 func (t *table[V]) insert(hash uint32, key string, val V, st stamp) (slot uint32) {
 	slot = t.slots.take()
 	if t.cur.hints.full() {
-		own := t.ownDirectory(st, len(t.cur.chunks))
-		own.hints = own.hints.renewed(t.n + 1)
+		t.renewHints(st)
 	}
 	t.cur.hints.add(hash, slot)
 	t.n++
@@ -129,7 +128,14 @@ func (t *table[V]) remove(hash, slot uint32, st stamp) {
 	t.cur.hints.ghost(hash, slot)
 	t.put(slot, cell[V]{}, false, st)
 	t.slots.give(slot)
-	t.n--
+	if t.n--; len(t.cur.hints.entries) > 64*minHints && t.n*16 < len(t.cur.hints.entries) {
+		t.renewHints(st)
+	}
+}
+
+func (t *table[V]) renewHints(st stamp) {
+	own := t.ownDirectory(st, len(t.cur.chunks))
+	own.hints = own.hints.renewed(t.n + 1)
 }
 
 func (t *table[V]) put(slot uint32, c cell[V], live bool, st stamp) {

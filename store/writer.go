@@ -21,7 +21,7 @@ type Writer[T any] struct {
 	version  uint64
 	revision string
 
-	stamps  uint64 // the last one given out
+	stamps  uint64 // the last one given out, from aside on
 	chunks  uint64 // objects' chunks with this stamp can be changed in place
 	indexed uint64 // so can all of the indexes and orders with this one
 
@@ -76,9 +76,7 @@ func (w *Writer[T]) addIndex(ix *Index[T]) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	x := newIndexing(ix)
-	// A snapshot may be taken while this runs, and freeze what carries w.indexed: hence a stamp of its own.
-	st := w.stampLocked()
-	x.fill(w.objects.cur, stamp{st, st})
+	x.fill(w.objects.cur, stamp{aside, aside})
 	w.restructureLocked(func() { w.indexes = append(slices.Clone(w.indexes), x) })
 }
 
@@ -90,7 +88,10 @@ func (w *Writer[T]) restructureLocked(change func()) {
 	change()
 }
 
-// stampLocked returns a number that nothing carries.
+// aside is the stamp of what is built before anybody knows of it. It is copied when it is first changed after that.
+const aside = 1
+
+// stampLocked returns a number that nothing carries. The caller holds Store.mu too, or has had the newest version frozen.
 func (w *Writer[T]) stampLocked() uint64 {
 	w.stamps++
 	return w.stamps
