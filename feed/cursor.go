@@ -32,14 +32,14 @@ type Cursor[T any] struct {
 	read   atomic.Uint64 // copy of at.pos for the appender, which must not wait for mu; pos <= read
 	closed atomic.Bool   // set under mu
 
-	// mu keeps apart the reader, those who ask for the backlog, those who close, and catching up. It is held for a bounded
-	// time and never by the appender.
+	// mu keeps apart the reader, those who ask for the backlog or close, and merging. It guards what follows, is held for
+	// as long as reading what is there takes, and the appender never waits for it.
 	mu      sync.Mutex
 	at      place[T]
 	waiting *pending[T]   // LatestState: what was read and not handed over; nil if that is nothing
 	done    chan struct{} // closed by Close; nil until somebody asks
 
-	folding chan struct{} // guarded by log.mu: closed when the last catchUp has ended; nil if there never was one
+	folding chan struct{} // guarded by log.mu, not by mu: closed when the last catchUp has ended; nil if there never was one
 }
 
 // Next moves waiting changes into dst, up to its length, and returns how many. It does not block, and keeps nothing of
