@@ -24,7 +24,8 @@ type Options[T any] struct {
 	// An error or panic quarantines the object.
 	Key func(obj T) (string, error)
 
-	// Reflector tunes listing and watching. Its Name is this informer's if empty.
+	// Reflector tunes listing and watching. Its Name is this informer's if empty. Failures go to its OnError or, if that is
+	// nil, to the log, where one that stays the same is repeated at growing intervals.
 	Reflector reflector.Options
 
 	// ShutdownTimeout bounds how long Run, once its context has ended, waits for handler calls under way; after it Run

@@ -62,10 +62,11 @@ func (i *Informer[T]) newSource(name string, from listwatch.Source[T]) (*source[
 		opts.Name += "/" + name
 	}
 	opts.OnError = func(ctx context.Context, err error) {
-		s.failures.report(ctx, opts.Name, err)
-		if i.opts.Reflector.OnError != nil {
-			i.opts.Reflector.OnError(ctx, err)
+		if tell := i.opts.Reflector.OnError; tell != nil {
+			tell(ctx, err)
+			return
 		}
+		s.failures.report(ctx, opts.Name, err)
 	}
 	var err error
 	if s.reflector, err = reflector.New(from, &sink[T]{source: s}, opts); err != nil {
