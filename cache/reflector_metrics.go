@@ -56,16 +56,23 @@ func SetReflectorMetricsProvider(metricsProvider MetricsProvider) {
 // shortWatch is up to when a watch is a short one.
 const shortWatch = time.Second
 
-// metered is source with its metrics fed, if there is a provider.
+// metered is source with the metrics of its reflector fed, from when there is a provider on.
 func metered(source listwatch.Source[any], name string, c clock.PassiveClock) listwatch.Source[any] {
-	provider := reflectorMetricsProvider.Load()
-	if provider == nil {
-		return source
-	}
-	p := *provider
-	return &meteredSource{
-		Source:       source,
-		clock:        c,
+	return &meteredSource{Source: source, name: name, clock: c}
+}
+
+type reflectorMetrics struct {
+	lists                     CounterMetric
+	listDuration, itemsInList SummaryMetric
+
+	watches, shortWatches       CounterMetric
+	watchDuration, itemsInWatch SummaryMetric
+
+	lastResourceVersion GaugeMetric
+}
+
+func newReflectorMetrics(p MetricsProvider, name string) *reflectorMetrics {
+	return &reflectorMetrics{
 		lists:        p.NewListsMetric(name),
 		listDuration: p.NewListDurationMetric(name),
 		itemsInList:  p.NewItemsInListMetric(name),
@@ -82,28 +89,33 @@ func metered(source listwatch.Source[any], name string, c clock.PassiveClock) li
 // meteredSource is of one reflector, which does one thing at a time.
 type meteredSource struct {
 	listwatch.Source[any]
+	name  string
 	clock clock.PassiveClock
 
-	lists                     CounterMetric
-	listDuration, itemsInList SummaryMetric
-
-	watches, shortWatches       CounterMetric
-	watchDuration, itemsInWatch SummaryMetric
-
-	lastResourceVersion GaugeMetric
+	*reflectorMetrics // nil while there is no provider
 
 	// The paged list under way.
 	began time.Time
 	items int
 }
 
+// metering reports whether there is a provider.
+func (s *meteredSource) metering() bool {
+	if s.reflectorMetrics == nil {
+		if provider := reflectorMetricsProvider.Load(); provider != nil {
+			s.reflectorMetrics = newReflectorMetrics(*provider, s.name)
+		}
+	}
+	return s.reflectorMetrics != nil
+}
+
 func (s *meteredSource) List(ctx context.Context, opts metav1.ListOptions) (listwatch.Page[any], error) {
-	if opts.Continue == "" {
+	if opts.Continue == "" && s.metering() {
 		s.lists.Inc()
 		s.began, s.items = s.clock.Now(), 0
 	}
 	page, err := s.Source.List(ctx, opts)
-	if err != nil {
+	if err != nil || s.reflectorMetrics == nil {
 		return page, err
 	}
 	s.items += len(page.Items)
@@ -126,6 +138,9 @@ func (s *meteredSource) saw(rv string) {
 }
 
 func (s *meteredSource) Watch(ctx context.Context, opts metav1.ListOptions) (listwatch.Stream[any], error) {
+	if !s.metering() {
+		return s.Source.Watch(ctx, opts)
+	}
 	list := opts.SendInitialEvents != nil && *opts.SendInitialEvents
 	began := s.clock.Now()
 	if list {
