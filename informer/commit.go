@@ -58,15 +58,17 @@ func (i *Informer[T]) deleteLocked(s *source[T], o *op[T]) {
 // errShared ends a list that was begun by a source which was the only one then, and is not any more.
 var errShared = errors.New("a source was added or removed while the list was received")
 
-// replaceWhole makes next the content.
-func (i *Informer[T]) replaceWhole(s *source[T], next *store.Replacement[T], info reflector.ListInfo) error {
+// replaceWhole makes the list the content.
+func (i *Informer[T]) replaceWhole(r *replacement[T], info reflector.ListInfo) error {
+	s := r.source
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	if s.held != nil {
 		return errShared
 	}
 	s.seen, s.listed = info.ResourceVersion, true
-	changes := next.Commit(info.ResourceVersion)
+	changes := r.whole.Commit(info.ResourceVersion)
+	i.bad.replace(s, r.bad)
 	i.listedLocked(changes, info)
 	return nil
 }
@@ -82,8 +84,9 @@ type keyed[T any] struct {
 	obj T
 }
 
-// replaceShared makes next what the source has.
-func (i *Informer[T]) replaceShared(s *source[T], next sharedList[T], info reflector.ListInfo) error {
+// replaceShared makes the list what the source has.
+func (i *Informer[T]) replaceShared(r *replacement[T], info reflector.ListInfo) error {
+	s, next := r.source, &r.shared
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	if !s.presentLocked() {
@@ -103,6 +106,7 @@ func (i *Informer[T]) replaceShared(s *source[T], next sharedList[T], info refle
 	}
 	s.seen, s.listed = info.ResourceVersion, true
 	i.batch.Revision = i.seenLocked()
+	i.bad.replace(s, r.bad)
 	i.listedLocked(i.writer.Commit(&i.batch), info)
 	i.batch.Revision = ""
 	return nil

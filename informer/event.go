@@ -76,7 +76,17 @@ func appendEvents[T any](dst []Event[T], c *feed.Change[T], join bool) []Event[T
 		}
 		return append(dst, Event[T]{Type: Updated, Key: c.Key, Old: c.Old, New: c.New})
 	case feed.Deleted:
-		return append(dst, Event[T]{Type: Deleted, Key: c.Key, Old: c.Old, Final: !c.Lost})
+		last, final := c.Old, !c.Lost
+		if c.Merged {
+			// Old is what the handler was told, New the last state before the deletion: of the same object, or of another that
+			// came and went meanwhile.
+			if uidOf(c.Old) == uidOf(c.New) {
+				last = c.New
+			} else {
+				final = false
+			}
+		}
+		return append(dst, Event[T]{Type: Deleted, Key: c.Key, Old: last, Final: final})
 	}
 	panic("BUG: informer: feed change of unknown kind")
 }

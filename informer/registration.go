@@ -193,10 +193,11 @@ func (r *Registration[T]) noteSynced() (until feed.Position) {
 	if isClosed(r.synced) {
 		return anyPosition
 	}
+	logged := r.informer.log.End()
 	end := r.informer.initialEnd.Load()
 	switch {
-	case end == 0:
-		return 0 // nothing is in the log yet
+	case end == 0: // it will be where the log ended before that was asked, or later
+		return logged
 	case uint64(r.reader.cursor.Position()) < end-1:
 		return feed.Position(end - 1)
 	}

@@ -217,14 +217,8 @@ func (r *replacement[T]) Remove(key string) error {
 // Commit makes the list what the source has.
 func (r *replacement[T]) Commit(info reflector.ListInfo) error {
 	i := r.source.informer
-	var err error
 	if r.whole != nil {
-		err = i.replaceWhole(r.source, r.whole, info)
-	} else {
-		err = i.replaceShared(r.source, r.shared, info)
+		return i.replaceWhole(r, info)
 	}
-	if err == nil {
-		i.bad.replace(r.source, r.bad)
-	}
-	return err
+	return i.replaceShared(r, info)
 }
