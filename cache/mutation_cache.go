@@ -18,9 +18,10 @@ import (
 // the size bound gives up its object, the oldest write first, but is not forgotten: reading it, or an index it may be
 // in, is an [ErrMutationEvicted] until the store has caught up. The caller is to try again later.
 //
-// An object that this cache takes for new, because the store does not have it, may have been deleted already. That is
-// noticed if the store's resource version (LastStoreSyncResourceVersion) has passed that of the write, or if the store
-// had the object at any time since, or by OnDelete.
+// An object that the store does not have may have been deleted, or be yet to come. It is taken for deleted if the store
+// was seen to have an older state of it, or by OnDelete, which informers' handlers should call: the store is ahead of
+// them. The store's resource version as a whole tells nothing here: its objects may come from several sources, of
+// which one lags behind the other.
 type MutationCache interface {
 	// GetByKey returns the newer of what was written and what is stored under key.
 	GetByKey(key string) (any, bool, error)
@@ -97,20 +98,6 @@ type mutationCache struct {
 	writes  *ownWrites
 }
 
-// backingState is what the store says about a key. The revision is as old as the object or older, so that an object
-// which is absent was absent at that revision or later.
-type backingState struct {
-	obj      any
-	exists   bool
-	revision string
-}
-
-func (m *mutationCache) look(key string) (backingState, error) {
-	revision := m.backing.LastStoreSyncResourceVersion()
-	obj, exists, err := m.backing.GetByKey(key)
-	return backingState{obj: obj, exists: exists, revision: revision}, err
-}
-
 func (m *mutationCache) GetByKey(key string) (any, bool, error) {
 	// The write first: were the store looked at first, it could catch up and the write be dropped in between.
 	write, written := m.writes.get(key)
@@ -122,16 +109,19 @@ func (m *mutationCache) GetByKey(key string) (any, bool, error) {
 
 // newer returns the newer of a write and what is stored under its key.
 func (m *mutationCache) newer(write ownWrite) (any, bool, error) {
-	state, err := m.look(write.key)
+	stored, exists, err := m.backing.GetByKey(write.key)
 	if err != nil {
 		return nil, false, err
 	}
-	switch write.against(state) {
+	switch write.against(stored, exists) {
 	case settled:
 		m.writes.drop(write)
-		return state.obj, state.exists, nil
+		return stored, exists, nil
+	case deleted:
+		m.writes.gone(write)
+		return nil, false, nil
 	case overtaking:
-		m.writes.sawOlder(write, write.sameObject(state.obj))
+		m.writes.sawOlder(write, stored)
 	case adding:
 		if !m.adds {
 			return nil, false, nil
@@ -192,15 +182,15 @@ func (m *mutationCache) Mutation(obj any) {
 		m.logger.Error(err, "An own write is not held by the mutation cache")
 		return
 	}
-	state, err := m.look(write.key)
+	stored, exists, err := m.backing.GetByKey(write.key)
 	if err != nil {
 		m.logger.Error(err, "Reading the store under the mutation cache", "key", write.key)
 	} else {
-		switch write.against(state) {
+		switch write.against(stored, exists) {
 		case settled:
 			return
 		case overtaking:
-			write.seenOlder = write.sameObject(state.obj)
+			write.seenOlder = write.sameObject(stored)
 		}
 	}
 	if m.writes.put(write) {
@@ -210,8 +200,8 @@ func (m *mutationCache) Mutation(obj any) {
 
 // settled reports whether the store has caught up with a write.
 func (m *mutationCache) settled(write ownWrite) bool {
-	state, err := m.look(write.key)
-	return err == nil && write.against(state) == settled
+	stored, exists, err := m.backing.GetByKey(write.key)
+	return err == nil && write.against(stored, exists) == settled
 }
 
 func (m *mutationCache) OnAddOrUpdate(obj runtime.Object) {

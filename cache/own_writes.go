@@ -64,18 +64,19 @@ type standing int
 
 const (
 	settled    standing = iota // the store knows as much, or better
+	deleted                    // the store has had the object, and does not have it any more
 	overtaking                 // the store has an older state
 	adding                     // the store does not have the object, as far as is known not yet
 )
 
-func (w ownWrite) against(state backingState) standing {
-	if !state.exists {
-		if w.seenOlder || notOlder(state.revision, w.rv) {
-			return settled
+func (w ownWrite) against(stored any, exists bool) standing {
+	if !exists {
+		if w.seenOlder {
+			return deleted
 		}
 		return adding
 	}
-	accessor, err := meta.Accessor(state.obj)
+	accessor, err := meta.Accessor(stored)
 	if err != nil {
 		return settled
 	}
@@ -200,9 +201,9 @@ func (o *ownWrites) drop(write ownWrite) {
 	}
 }
 
-// sawOlder notes that the store has an older state of the object.
-func (o *ownWrites) sawOlder(write ownWrite, sameObject bool) {
-	if write.seenOlder || !sameObject {
+// sawOlder notes that the store has an older state, if it is one of the very same object.
+func (o *ownWrites) sawOlder(write ownWrite, stored any) {
+	if write.seenOlder || !write.sameObject(stored) {
 		return
 	}
 	o.mu.Lock()
@@ -221,7 +222,7 @@ func (o *ownWrites) seen(state ownWrite) {
 	}
 }
 
-// gone says that an object was deleted.
+// gone says that an object was deleted; state is the last one known.
 func (o *ownWrites) gone(state ownWrite) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
