@@ -36,10 +36,17 @@ func (e *ShortWatchError) Error() string {
 	return fmt.Sprintf("the server ended the watch after %v without an event", e.Lived)
 }
 
-// SilentStreamError reports a watch that gave nothing, not even its end, until past the time it was to last.
-type SilentStreamError struct{ Lived time.Duration }
+// SilentStreamError reports a watch that gave nothing: not even its end, until past the time it was to last; or, Ended,
+// the last of several that ended in time, on a server that is known to send bookmarks.
+type SilentStreamError struct {
+	Lived time.Duration
+	Ended bool
+}
 
 func (e *SilentStreamError) Error() string {
+	if e.Ended {
+		return fmt.Sprintf("another watch was silent, for %v, of a server that sends bookmarks", e.Lived.Round(time.Second))
+	}
 	return fmt.Sprintf("the watch was silent for %v and did not end when it should have", e.Lived.Round(time.Second))
 }
 

@@ -24,9 +24,10 @@ const (
 	maxDecodeTries = 2
 	// maxExpired paged lists find their continue token expired before the list is asked for in one piece.
 	maxExpired = 3
-	// maxSilent watches are silent, of a server that is known to send bookmarks, before a list asks whether its history is
-	// still the one it was: after a restore a server says nothing to a watch from the future.
+	// maxSilent watches in a row may be silent, of a server that sends bookmarks.
 	maxSilent = 3
+	// bookmarkPeriod is about how often API servers send them.
+	bookmarkPeriod = time.Minute
 )
 
 // input is what happened.
@@ -200,6 +201,7 @@ func (m *machine) startList(now time.Time, random float64) action {
 func (m *machine) stepCommitted(now time.Time, random float64) action {
 	m.rv, m.listed, m.gone, m.consistent = m.list.rv, true, false, false
 	m.tries, m.attempts, m.watchTries, m.silent = listTries{}, 0, 0, 0
+	m.marks = m.marks || m.stream.open // the end mark was a bookmark
 	if !m.stream.open {
 		return m.startWatch(now, random)
 	}

@@ -53,12 +53,16 @@ func (m *machine) progressed(now time.Time) bool {
 
 // watchEnded handles the ordinary end of a watch.
 func (m *machine) watchEnded(now time.Time, random float64) action {
+	lived := now.Sub(m.stream.since)
 	if m.progressed(now) {
+		if m.stream.events == 0 && lived >= 2*bookmarkPeriod && m.tooSilent() {
+			return m.fail(now, random, &SilentStreamError{Lived: lived, Ended: true}, true)
+		}
 		return m.startWatch(now, random)
 	}
 	var report error
 	if m.stream.events == 0 {
-		report = &ShortWatchError{Lived: now.Sub(m.stream.since)}
+		report = &ShortWatchError{Lived: lived}
 	}
 	return m.retryWatch(now, random, report, maxWatchTries)
 }
@@ -72,13 +76,23 @@ func (m *machine) watchTimedOut(now time.Time, random float64) action {
 		return m.startWatch(now, random)
 	}
 	err := &SilentStreamError{Lived: now.Sub(m.stream.since)}
-	if m.silent++; m.marks && m.silent >= maxSilent {
-		m.silent = 0
+	if m.tooSilent() {
 		return m.fail(now, random, err, true)
 	}
 	act := m.startWatch(now, random)
 	act.report = err
 	return act
+}
+
+// tooSilent counts a silent watch and reports that a list should find out whether the server's history is still the one
+// it was: after a restore a server says nothing to a watch from what is now the future.
+func (m *machine) tooSilent() bool {
+	m.silent++
+	if !m.marks || m.silent < maxSilent {
+		return false
+	}
+	m.silent = 0
+	return true
 }
 
 func (m *machine) watchFailed(now time.Time, random float64, err error) action {
