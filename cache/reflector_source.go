@@ -86,9 +86,11 @@ type checkedSource struct {
 
 func (s checkedSource) List(ctx context.Context, opts metav1.ListOptions) (listwatch.Page[any], error) {
 	page, err := s.Source.List(ctx, opts)
+	var bad badItems
 	for i := range page.Items {
-		s.check(ctx, &page.Items[i])
+		bad.note(s.check(&page.Items[i]))
 	}
+	bad.report(ctx)
 	return page, err
 }
 
@@ -100,15 +102,36 @@ func (s checkedSource) Watch(ctx context.Context, opts metav1.ListOptions) (list
 	return checkedStream{stream, s}, nil
 }
 
-func (s checkedSource) check(ctx context.Context, item *listwatch.Item[any]) {
+// check returns why there is no object in item, and puts that into it.
+func (s checkedSource) check(item *listwatch.Item[any]) error {
 	obj, err := item.Object()
-	if err == nil {
-		if err = s.expected.check(item.Key, obj); err != nil {
-			*item = listwatch.BadItem[any](item.Key, item.UID, item.ResourceVersion, err)
-		}
-	}
 	if err != nil {
-		utilruntime.HandleErrorWithContext(ctx, err, "Object cannot be taken in", "key", item.Key)
+		return err
+	}
+	if err = s.expected.check(item.Key, obj); err != nil {
+		*item = listwatch.BadItem[any](item.Key, item.UID, item.ResourceVersion, err)
+	}
+	return err
+}
+
+// badItems counts what is wrong with a page or batch: one line in the log has to do for all of it.
+type badItems struct {
+	first error
+	n     int
+}
+
+func (b *badItems) note(err error) {
+	if err == nil {
+		return
+	}
+	if b.n++; b.n == 1 {
+		b.first = err
+	}
+}
+
+func (b *badItems) report(ctx context.Context) {
+	if b.n > 0 {
+		utilruntime.HandleErrorWithContext(ctx, b.first, "Objects received cannot be taken in", "objects", b.n)
 	}
 }
 
@@ -119,10 +142,12 @@ type checkedStream struct {
 
 func (s checkedStream) Next(ctx context.Context) ([]listwatch.Event[any], error) {
 	events, err := s.Stream.Next(ctx)
+	var bad badItems
 	for i := range events {
 		if events[i].Type != listwatch.Bookmark {
-			s.source.check(ctx, &events[i].Item)
+			bad.note(s.source.check(&events[i].Item))
 		}
 	}
+	bad.report(ctx)
 	return events, err
 }

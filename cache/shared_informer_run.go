@@ -93,14 +93,22 @@ func (s *sharedIndexInformer) transformed(obj any) (any, error) {
 	if s.transform != nil {
 		var err error
 		if obj, err = s.transform(obj); err != nil {
-			if times, due := s.refused.Due(err.Error(), time.Now()); due && !errors.Is(err, informer.ErrDrop) {
-				utilruntime.HandleError(fmt.Errorf("informer %s: transform, %d times: %w", s.description, times, err))
-			}
+			s.noteRefused(err)
 			return nil, err
 		}
 	}
 	s.mutations.AddObject(obj)
 	return obj, nil
+}
+
+// noteRefused logs that objects are left out: at growing intervals, as it may be all of them.
+func (s *sharedIndexInformer) noteRefused(err error) {
+	if errors.Is(err, informer.ErrDrop) {
+		return
+	}
+	if times, due := s.refused.Due("", time.Now()); due {
+		klog.Background().Error(err, "Objects are left out, as the transform fails", "informer", s.reflector.name, "type", s.description, "objects", times)
+	}
 }
 
 func (s *sharedIndexInformer) Run(stopCh <-chan struct{}) {
