@@ -275,6 +275,10 @@ func (w *watcher) pollLocked(now time.Time) (events []event, until time.Time, er
 				w.due = now.Add(delay)
 			}
 			if now.Before(w.due) {
+				if !w.deadline.IsZero() && !now.Before(w.deadline) { // what waits comes to the next watch
+					w.endLocked(errEOF, true)
+					return nil, time.Time{}, errEOF
+				}
 				return nil, w.earliest(w.due), nil
 			}
 			w.due = time.Time{}
