@@ -290,3 +290,25 @@ func TestReadersDoNotWaitForIndexFunctions(t *testing.T) {
 		t.Errorf("Get = %d", got)
 	}
 }
+
+// A point read that started before a commit of several objects, and goes on after it, has seen none of it.
+func TestPointReadsSeeCommitsOfSeveralObjectsWholeOrNotAtAll(t *testing.T) {
+	s, w := New(Options[*generation]{Same: sameGeneration})
+	for _, n := range []int{2, quick, 5 * quick} {
+		for name, move := range moves(w, n) {
+			for g := range 3 {
+				move(2 * g)
+				commit(w, "0", &generation{2 * g}) // may change the newest version in place
+				started := s.objects.Load()
+				move(2*g + 1)
+				for i := range n {
+					key := strconv.Itoa(i)
+					if _, at := started.find(hashOf(key), key); at == nil || at.val.n != 2*g {
+						t.Fatalf("%s of %d: %q is %v, want generation %d", name, n, key, at, 2*g)
+					}
+				}
+			}
+			w.Replace().Commit("")
+		}
+	}
+}
