@@ -17,7 +17,6 @@ import (
 
 	"github.com/informerkit/informerkit/apitest"
 	"github.com/informerkit/informerkit/informer"
-	"github.com/informerkit/informerkit/listwatch"
 	"github.com/informerkit/informerkit/reflector"
 )
 
@@ -64,8 +63,7 @@ func converge(t *testing.T, seed int) {
 		PageSize:  int64(r.IntN(3) * 4),
 	}}
 	serve := apitest.Options{Seed: uint64(seed), History: 5 + r.IntN(100), WatchBuffer: r.IntN(2) * 20, NoWatchCache: r.IntN(2) == 0}
-	source := func(s *apitest.Server) listwatch.Source[object] { return apitest.Source[object](s, configmaps, "") }
-	inServer(t, serve, source, opts, func(w *world) {
+	inServer(t, serve, inProcess, opts, func(w *world) {
 		var observers []*observer
 		observe := func() {
 			o := &observer{delivery: informer.Delivery(r.IntN(2))}

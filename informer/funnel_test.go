@@ -2,10 +2,10 @@ package informer_test
 
 import (
 	"context"
-	"io"
 	"testing"
 	"testing/synctest"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/informerkit/informerkit/informer"
@@ -16,11 +16,15 @@ import (
 // funnel is a source whose list is fixed and whose stream sends what a test puts in, also what no server would.
 type funnel struct {
 	list   []listwatch.Item[object]
+	rv     string // of the list
 	events chan []listwatch.Event[object]
+	fail   chan error // ends the stream
 }
 
+var errExpired = apierrors.NewResourceExpired("too old")
+
 func newFunnel(objs ...object) *funnel {
-	f := &funnel{events: make(chan []listwatch.Event[object])}
+	f := &funnel{rv: "10"}
 	for _, obj := range objs {
 		f.list = append(f.list, listwatch.NewItem(obj))
 	}
@@ -28,7 +32,7 @@ func newFunnel(objs ...object) *funnel {
 }
 
 func (f *funnel) List(context.Context, metav1.ListOptions) (listwatch.Page[object], error) {
-	return listwatch.Page[object]{Items: f.list, ResourceVersion: "10"}, nil
+	return listwatch.Page[object]{Items: f.list, ResourceVersion: f.rv}, nil
 }
 
 func (f *funnel) Watch(context.Context, metav1.ListOptions) (listwatch.Stream[object], error) {
@@ -39,11 +43,10 @@ type funnelStream struct{ f *funnel }
 
 func (s funnelStream) Next(ctx context.Context) ([]listwatch.Event[object], error) {
 	select {
-	case events, ok := <-s.f.events:
-		if !ok {
-			return nil, io.EOF
-		}
+	case events := <-s.f.events:
 		return events, nil
+	case err := <-s.f.fail:
+		return nil, err
 	case <-ctx.Done():
 		return nil, context.Cause(ctx)
 	}
@@ -69,7 +72,7 @@ func bookmark(rv string) listwatch.Event[object] {
 func (f *funnel) run(t *testing.T, opts options, test func(*informer.Informer[object])) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		f.events = make(chan []listwatch.Event[object])
+		f.events, f.fail = make(chan []listwatch.Event[object]), make(chan error)
 		opts.Reflector.Streaming = reflector.StreamingOff
 		inf, err := informer.New[object](f, opts)
 		if err != nil {

@@ -56,9 +56,11 @@ type world struct {
 // inWorld runs a test in a bubble, and checks at its end that Run returned well and left no goroutine.
 func inWorld(t *testing.T, opts options, test func(w *world)) {
 	t.Helper()
-	inServer(t, apitest.Options{}, func(server *apitest.Server) listwatch.Source[object] {
-		return apitest.Source[object](server, configmaps, "")
-	}, opts, test)
+	inServer(t, apitest.Options{}, inProcess, opts, test)
+}
+
+func inProcess(s *apitest.Server) listwatch.Source[object] {
+	return apitest.Source[object](s, configmaps, "")
 }
 
 func inServer(t *testing.T, serve apitest.Options, from func(*apitest.Server) listwatch.Source[object], opts options, test func(w *world)) {

@@ -31,7 +31,8 @@ type Overlay[T any] struct {
 
 	mu      sync.RWMutex // guards what follows; a leaf, also taken under informer.mu
 	entries map[string]*ownWrite[T]
-	order   waiterHeap // of the entries' waiters, until the store's revision has reached them
+	order   waiterHeap                                         // of the entries' waiters, until the store's revision has reached them
+	indexes map[*store.Index[T]]map[string]map[string]struct{} // keys of entries by value, for the indexes in use
 }
 
 // ownWrite is what was written to one key and has not been seen yet.
@@ -60,7 +61,12 @@ func NewOverlay[T any](i *Informer[T], opts OverlayOptions) *Overlay[T] {
 	if opts.Max <= 0 {
 		opts.Max = DefaultOverlayMax
 	}
-	o := &Overlay[T]{informer: i, max: opts.Max, entries: map[string]*ownWrite[T]{}}
+	o := &Overlay[T]{
+		informer: i,
+		max:      opts.Max,
+		entries:  map[string]*ownWrite[T]{},
+		indexes:  map[*store.Index[T]]map[string]map[string]struct{}{},
+	}
 	i.mu.Lock()
 	i.overlays = append(i.overlays, o)
 	i.mu.Unlock()
@@ -125,6 +131,9 @@ func (o *Overlay[T]) note(obj T, deleted bool) error {
 	}
 	o.entries[key] = write
 	heap.Push(&o.order, write.waiter)
+	for ix := range o.indexes {
+		o.indexLocked(ix, key, write, true)
+	}
 	return nil
 }
 
@@ -189,6 +198,9 @@ func (o *Overlay[T]) dropLocked(key string) {
 	if write.index >= 0 {
 		heap.Remove(&o.order, write.index)
 	}
+	for ix := range o.indexes {
+		o.indexLocked(ix, key, write, false)
+	}
 	close(write.reached)
 	delete(o.entries, key)
 }
@@ -222,33 +234,13 @@ func (o *Overlay[T]) Get(key string) (T, bool) {
 
 // All yields every object once: own writes, and of the rest what the store has.
 func (o *Overlay[T]) All() iter.Seq2[string, T] {
-	return o.merge(func(s *store.Snapshot[T]) iter.Seq2[string, T] { return s.All() }, func(T) bool { return true })
-}
-
-// Index is [store.Index.Get] with own writes: objects are found under the values of the state that is shown.
-func (o *Overlay[T]) Index(ix *store.Index[T], value string) iter.Seq2[string, T] {
-	return o.merge(
-		func(s *store.Snapshot[T]) iter.Seq2[string, T] { return ix.Get(s, value) },
-		func(obj T) bool {
-			values, err := ix.Of(obj)
-			return err == nil && slices.Contains(values, value)
-		})
-}
-
-// merge yields what found gives of a snapshot, but for keys with own writes, and the own writes that wanted says yes to.
-func (o *Overlay[T]) merge(found func(*store.Snapshot[T]) iter.Seq2[string, T], wanted func(T) bool) iter.Seq2[string, T] {
 	return func(yield func(string, T) bool) {
 		o.mu.RLock()
 		own := maps.Clone(o.entries)
-		o.mu.RUnlock()
 		snapshot := o.informer.store.Snapshot()
-		for key, write := range own { // the snapshot may be newer
-			if current, had := snapshot.Get(key); o.superseded(write, current, had, snapshot.Revision()) {
-				delete(own, key)
-			}
-		}
-		for key, obj := range found(snapshot) {
-			if write, ok := own[key]; ok && !(write.deleted && string(uidOf(obj)) != write.uid) {
+		o.mu.RUnlock()
+		for key, obj := range snapshot.All() {
+			if o.shadows(own[key], snapshot, obj, true) {
 				continue
 			}
 			if !yield(key, obj) {
@@ -256,8 +248,87 @@ func (o *Overlay[T]) merge(found func(*store.Snapshot[T]) iter.Seq2[string, T], 
 			}
 		}
 		for _, key := range slices.Sorted(maps.Keys(own)) {
-			if write := own[key]; !write.deleted && wanted(write.obj) && !yield(key, write.obj) {
+			current, had := snapshot.Get(key)
+			if o.shadows(own[key], snapshot, current, had) && !own[key].deleted && !yield(key, own[key].obj) {
 				return
+			}
+		}
+	}
+}
+
+// Index is [store.Index.Get] with own writes: objects are found under the values of the state that is shown. It costs what it
+// finds, however many unseen writes there are.
+func (o *Overlay[T]) Index(ix *store.Index[T], value string) iter.Seq2[string, T] {
+	var found []keyed[T]
+	o.useIndex(ix)
+	o.mu.RLock()
+	snapshot := o.informer.store.Snapshot()
+	for key, obj := range ix.Get(snapshot, value) {
+		if !o.shadows(o.entries[key], snapshot, obj, true) {
+			found = append(found, keyed[T]{key, obj})
+		}
+	}
+	for key := range o.indexes[ix][value] {
+		current, had := snapshot.Get(key)
+		if write := o.entries[key]; o.shadows(write, snapshot, current, had) {
+			found = append(found, keyed[T]{key, write.obj})
+		}
+	}
+	o.mu.RUnlock()
+	return func(yield func(string, T) bool) {
+		for _, f := range found {
+			if !yield(f.key, f.obj) {
+				return
+			}
+		}
+	}
+}
+
+// shadows reports that write, if there is one, is shown (or, deleted, hides) in place of what snapshot has under its key.
+// A snapshot can be newer than the entries: then it has caught up with some.
+func (o *Overlay[T]) shadows(write *ownWrite[T], snapshot *store.Snapshot[T], current T, had bool) bool {
+	return write != nil && !o.superseded(write, current, had, snapshot.Revision()) &&
+		!(write.deleted && had && string(uidOf(current)) != write.uid)
+}
+
+// useIndex makes o keep own writes by the values of ix from now on.
+func (o *Overlay[T]) useIndex(ix *store.Index[T]) {
+	o.mu.RLock()
+	_, used := o.indexes[ix]
+	o.mu.RUnlock()
+	if used {
+		return
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if _, used := o.indexes[ix]; used {
+		return
+	}
+	o.indexes[ix] = map[string]map[string]struct{}{}
+	for key, write := range o.entries {
+		o.indexLocked(ix, key, write, true)
+	}
+}
+
+// indexLocked puts an own write under its values in ix, or takes it out. A function that fails on it leaves it out.
+func (o *Overlay[T]) indexLocked(ix *store.Index[T], key string, write *ownWrite[T], in bool) {
+	if write.deleted {
+		return
+	}
+	values, err := ix.Of(write.obj)
+	if err != nil {
+		return
+	}
+	byValue := o.indexes[ix]
+	for _, value := range values {
+		switch keys := byValue[value]; {
+		case in && keys == nil:
+			byValue[value] = map[string]struct{}{key: {}}
+		case in:
+			keys[key] = struct{}{}
+		default:
+			if delete(keys, key); len(keys) == 0 {
+				delete(byValue, value)
 			}
 		}
 	}

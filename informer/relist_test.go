@@ -240,6 +240,8 @@ func TestLateEventIsIgnored(t *testing.T) {
 	})
 }
 
+func format(n uint64) string { return fmt.Sprint(n) }
+
 func TestTooOldWatchListsAgain(t *testing.T) {
 	inWorld(t, options{}, func(w *world) {
 		w.create(cm("a", "1"))
