@@ -64,7 +64,6 @@ func (q *blockingQueue) consume(take func(), process func() error, settle func(r
 	q.processing = true
 	q.mu.Unlock()
 
-	var requeue ErrRequeue
 	again := false
 	defer func() {
 		q.mu.Lock()
@@ -74,10 +73,19 @@ func (q *blockingQueue) consume(take func(), process func() error, settle func(r
 		q.changed.Broadcast()
 	}()
 	err := process()
-	if again = errors.As(err, &requeue); again {
-		return requeue.Err
+	if err != nil {
+		again, err = wantsRequeue(err)
 	}
 	return err
+}
+
+// wantsRequeue takes an ErrRequeue off err.
+func wantsRequeue(err error) (bool, error) {
+	var requeue ErrRequeue
+	if errors.As(err, &requeue) {
+		return true, requeue.Err
+	}
+	return false, err
 }
 
 // close lets what is left be taken, and then nobody wait. Idempotent.

@@ -1,6 +1,9 @@
 package cache
 
-import "sync/atomic"
+import (
+	"sync/atomic"
+	"time"
+)
 
 // GaugeMetric is a number that goes up and down.
 type GaugeMetric interface {
@@ -83,8 +86,24 @@ func newStoreMetric(id InformerNameAndResource, own InformerMetricsProvider) res
 	return reservedGauge{id, provider.NewStoreResourceVersionMetric(id)}
 }
 
+// observe adds a time of processing.
 func (m queueMetrics) observe(seconds float64) {
 	if m.latency != nil && m.queued.id.Reserved() {
 		m.latency.Observe(seconds)
+	}
+}
+
+// start returns what processed takes.
+func (m queueMetrics) start() (start time.Time) {
+	if m.latency != nil {
+		start = time.Now()
+	}
+	return start
+}
+
+// processed observes the time since start.
+func (m queueMetrics) processed(start time.Time) {
+	if m.latency != nil {
+		m.observe(time.Since(start).Seconds())
 	}
 }

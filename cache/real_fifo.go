@@ -294,16 +294,13 @@ func (f *RealFIFO) pop(limit int, process func([]realItem) error) error {
 	var start time.Time
 	return f.queue.consume(
 		func() {
-			n := batchLen(f.items, limit)
-			taken = slices.Clone(f.items[:n])
-			clear(f.items[:n]) // or the array would keep the objects
-			f.items = f.items[n:]
+			taken = f.takeLocked(batchLen(f.items, limit))
 			f.metrics.queued.set(float64(len(f.items)))
-			start = time.Now()
+			start = f.metrics.start()
 		},
 		func() error { return process(taken) },
 		func(requeue bool) {
-			f.metrics.observe(time.Since(start).Seconds())
+			f.metrics.processed(start)
 			for i := range taken {
 				if taken[i].awaited {
 					taken[i].awaited = false
@@ -315,6 +312,18 @@ func (f *RealFIFO) pop(limit int, process func([]realItem) error) error {
 				f.metrics.queued.set(float64(len(f.items)))
 			}
 		})
+}
+
+// takeLocked takes n items out of line.
+func (f *RealFIFO) takeLocked(n int) []realItem {
+	taken := slices.Clone(f.items[:n])
+	clear(f.items[:n]) // or the array would keep the objects
+	if n == len(f.items) && cap(f.items) <= batchLimit {
+		f.items = f.items[:0] // a queue that is kept empty needs no new array each time
+	} else {
+		f.items = f.items[n:]
+	}
+	return taken
 }
 
 // batchLen is how many of items, at least one, can be processed together.
