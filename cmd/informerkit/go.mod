@@ -4,6 +4,7 @@ go 1.26.0
 
 require (
 	github.com/spf13/cobra v1.10.2
+	go.uber.org/goleak v1.3.0
 	k8s.io/cli-runtime v0.37.2
 )
 

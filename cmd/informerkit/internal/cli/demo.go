@@ -180,7 +180,7 @@ func (d *demo) run(ctx context.Context) error {
 		defer cancel()
 		var errs []error
 		for _, t := range d.trackers {
-			errs = append(errs, t.settle(settling, d.world.server))
+			errs = append(errs, t.settle(settling))
 		}
 		settled <- errors.Join(errs...)
 	}()
@@ -197,8 +197,8 @@ func (d *demo) run(ctx context.Context) error {
 	return errors.Join(err, d.conclude(verdicts))
 }
 
-// settleTimeout bounds how long the copies have to catch up: a back-off can take 30 s.
-const settleTimeout = 45 * time.Second
+// settleTimeout bounds how long the copies have to catch up: some waits of [demoBackoff].
+const settleTimeout = 30 * time.Second
 
 const (
 	refreshEvery = 100 * time.Millisecond
@@ -321,7 +321,7 @@ func (d *demo) event(at time.Time, word, text string, style screen.Style) {
 func (d *demo) change(resource string, r record) { d.print(r.at, streamLine(resource, r)) }
 
 func (d *demo) problem(resource string, err error) {
-	d.event(time.Now(), "PROBLEM", fmt.Sprintf("%s: %s", resource, describe(err)), screen.Notable)
+	d.event(time.Now(), "PROBLEM", resource+": "+describeOf(resource, err), screen.Notable)
 }
 
 func (d *demo) fault(f fault) {

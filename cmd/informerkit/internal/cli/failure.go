@@ -51,6 +51,9 @@ func describe(err error) string {
 	return oneLine(text)
 }
 
+// describeOf is describe for a line that begins with the name of the informer the error is of.
+func describeOf(name string, err error) string { return strings.TrimPrefix(describe(err), name+": ") }
+
 func oneLine(s string) string {
 	lines := strings.FieldsFunc(s, func(r rune) bool { return r == '\n' || r == '\r' })
 	for i := range lines {

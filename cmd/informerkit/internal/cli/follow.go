@@ -79,7 +79,7 @@ func (f follower[T]) run(ctx context.Context, once bool) error {
 			OnError: func(_ context.Context, err error) {
 				failures++
 				if !inf.Status().Synced && hopeless(err, failures) {
-					cancel(fmt.Errorf("%s: %w", f.name, err))
+					cancel(err)
 				}
 			},
 		},
@@ -128,7 +128,7 @@ func (f follower[T]) outOfTime(outside, waited error) error {
 	}
 	why := unsynced.Phase.String()
 	if unsynced.Last != nil {
-		why = describe(unsynced.Last)
+		why = describeOf(f.name, unsynced.Last)
 	}
 	return fmt.Errorf("%s: not synced after %v: %s", f.name, late.after, why)
 }

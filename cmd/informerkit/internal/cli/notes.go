@@ -40,15 +40,15 @@ func (n *notes) next(name string, s informer.Status, now time.Time) string {
 	n.said = now
 	lasts = lasts.Round(time.Second)
 	if s.Synced {
-		return fmt.Sprintf("%s: out of step for %v: %s; still trying", name, lasts, reason(s.Reflector))
+		return fmt.Sprintf("%s: out of step for %v: %s; still trying", name, lasts, reason(name, s.Reflector))
 	}
-	return fmt.Sprintf("%s: not synced after %v: %s", name, lasts, reason(s.Reflector))
+	return fmt.Sprintf("%s: not synced after %v: %s", name, lasts, reason(name, s.Reflector))
 }
 
 // reason is why a reflector is not watching.
-func reason(s reflector.Status) string {
+func reason(name string, s reflector.Status) string {
 	if s.LastError != nil {
-		return fmt.Sprintf("%s (%d in a row)", describe(s.LastError), s.Attempts)
+		return fmt.Sprintf("%s (%d in a row)", describeOf(name, s.LastError), s.Attempts)
 	}
 	switch {
 	case s.Phase == reflector.Listing && s.Expected > 0:
