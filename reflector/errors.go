@@ -37,7 +37,7 @@ func (e *ShortWatchError) Error() string {
 }
 
 // SilentStreamError reports a watch that gave nothing: not even its end, until past the time it was to last; or, Ended,
-// the last of several that ended in time, on a server that is known to send bookmarks.
+// the last of so many that ended in time that a list is to find out whether the server's history is another one.
 type SilentStreamError struct {
 	Lived time.Duration
 	Ended bool
@@ -45,7 +45,7 @@ type SilentStreamError struct {
 
 func (e *SilentStreamError) Error() string {
 	if e.Ended {
-		return fmt.Sprintf("another watch was silent, for %v, of a server that sends bookmarks", e.Lived.Round(time.Second))
+		return fmt.Sprintf("another watch was silent, for %v", e.Lived.Round(time.Second))
 	}
 	return fmt.Sprintf("the watch was silent for %v and did not end when it should have", e.Lived.Round(time.Second))
 }

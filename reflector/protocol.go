@@ -24,8 +24,9 @@ const (
 	maxDecodeTries = 2
 	// maxExpired paged lists find their continue token expired before the list is asked for in one piece.
 	maxExpired = 3
-	// maxSilent watches in a row may be silent, of a server that sends bookmarks.
-	maxSilent = 3
+	// maxSilent watches in a row may be silent, of a server that sends bookmarks; maxSilentUnmarked, of one that may not.
+	maxSilent         = 3
+	maxSilentUnmarked = 12
 	// bookmarkPeriod is about how often API servers send them.
 	bookmarkPeriod = time.Minute
 )
@@ -102,6 +103,7 @@ type machine struct {
 	rv     string // newest resource version seen
 	listed bool   // a list was committed; rv is from it or after it
 	gone   bool   // an empty replacement stands for the missing resource
+	marks  bool   // this server sends bookmarks
 
 	// Of this run.
 	state       state
@@ -113,7 +115,6 @@ type machine struct {
 	tries       listTries
 	watchTries  int
 	silent      int  // silent watches in a row
-	marks       bool // this server sends bookmarks
 	relist      bool // waiting: for the next list, or else the next watch
 
 	list   listState
@@ -182,7 +183,7 @@ func (m *machine) step(now time.Time, random float64, in input) action {
 // start forgets what belongs to a run.
 func (m *machine) start() {
 	m.consistent, m.uncached, m.noStreaming = false, false, nil
-	m.attempts, m.watchTries, m.silent, m.marks = 0, 0, 0, false
+	m.attempts, m.watchTries, m.silent = 0, 0, 0
 	m.tries = listTries{}
 }
 

@@ -88,7 +88,7 @@ func (m *machine) watchTimedOut(now time.Time, random float64) action {
 // it was: after a restore a server says nothing to a watch from what is now the future.
 func (m *machine) tooSilent() bool {
 	m.silent++
-	if !m.marks || m.silent < maxSilent {
+	if m.silent < maxSilentUnmarked && !(m.marks && m.silent >= maxSilent) {
 		return false
 	}
 	m.silent = 0
