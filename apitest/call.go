@@ -2,6 +2,7 @@ package apitest
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -100,6 +101,14 @@ func (c *call) request() (Request, error) {
 		if err := metav1.Convert_url_Values_To_v1_ListOptions(&query, &req.Options, nil); err != nil {
 			return req, errBadRequest("%v", err)
 		}
+	}
+	if req.Verb == "get" && req.Options.Watch { // of one object, as kubectl does it
+		req.Verb = "list"
+		byName := "metadata.name=" + c.name
+		if req.Options.FieldSelector != "" {
+			byName += "," + req.Options.FieldSelector
+		}
+		req.Options.FieldSelector = byName
 	}
 	if req.Verb == "list" && req.Options.Watch {
 		req.Verb = "watch"
@@ -203,7 +212,7 @@ func (c *call) decode(data []byte, mediaType string) (runtime.Object, error) {
 	return obj, nil
 }
 
-// options decodes the options of a delete from its body, or from the query if there is none.
+// deleteOptions decodes the options of a delete from its body, or from the query if there is none.
 func (c *call) deleteOptions() (metav1.DeleteOptions, error) {
 	var opts metav1.DeleteOptions
 	data, mediaType, err := c.body()
@@ -217,15 +226,19 @@ func (c *call) deleteOptions() (metav1.DeleteOptions, error) {
 		}
 		return opts, nil
 	}
-	if mediaType == yamlType {
-		mediaType = jsonType
+	// Clients send it as of v1, of meta.k8s.io/v1 or of the resource's group: it is the same in all.
+	switch mediaType {
+	case jsonType, yamlType:
+		err = json.Unmarshal(data, &opts)
+	case protobufType:
+		var envelope runtime.Unknown
+		if err = envelope.Unmarshal(bytes.TrimPrefix(data, protobufPrefix)); err == nil {
+			err = opts.Unmarshal(envelope.Raw)
+		}
+	default:
+		err = fmt.Errorf("unknown format %q", mediaType)
 	}
-	info, ok := serializerInfo(mediaType)
-	if !ok {
-		return opts, errBadRequest("unknown format of the body: %s", mediaType)
-	}
-	gvk := metav1.SchemeGroupVersion.WithKind("DeleteOptions")
-	if _, _, err := info.Serializer.Decode(data, &gvk, &opts); err != nil {
+	if err != nil {
 		return opts, errBadRequest("DeleteOptions: %v", err)
 	}
 	if len(c.r.URL.Query()["dryRun"]) > 0 {

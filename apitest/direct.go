@@ -8,6 +8,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/informerkit/informerkit/listwatch"
 )
 
 // Create stores a copy of obj, status included, and returns the object as stored. It is the test's own hand: no request is recorded, no
@@ -128,7 +130,7 @@ func convert[T any](e endpoint, o *object) (T, error) {
 			return t, nil
 		}
 	}
-	return out, fmt.Errorf("%s %s is not a %T", e.gvk.Kind, o.key, out)
+	return out, &listwatch.WrongTypeError{Key: o.key, Want: reflect.TypeFor[T]().String(), Got: fmt.Sprintf("%T", o.obj)}
 }
 
 // newOf makes what a pointer type T points to; false if T is no pointer to a struct.

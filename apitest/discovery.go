@@ -29,7 +29,9 @@ func (c *call) serveDiscovery() (done bool, err error) {
 	case path == "/healthz" || path == "/livez" || path == "/readyz":
 		c.sendBytes(http.StatusOK, "text/plain", []byte("ok"))
 	case path == "/openapi/v3":
-		c.sendBytes(http.StatusOK, jsonType, []byte(`{"paths":{}}`))
+		c.serveOpenAPI()
+	case strings.HasPrefix(path, "/openapi/v3/"):
+		return true, c.serveOpenAPIOf(strings.TrimPrefix(path, "/openapi/v3"))
 	case path == "/api" || path == "/apis":
 		return true, c.serveGroups(path == "/api")
 	case len(parts) == 2 && parts[0] == "api":

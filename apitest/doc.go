@@ -21,7 +21,7 @@
 //
 // There is no admission, defaulting, authorization, garbage collection or namespace lifecycle: namespaces need not exist,
 // deleting an owner leaves its dependants. A pod is deleted at once, without a grace period. Server-side apply merges, without tracking
-// managers. Validation covers metadata only. Each built-in resource is served in one version.
+// managers. Validation covers metadata only. Of subresources there is status. Each built-in resource is served in one version.
 //
 // # Resource versions
 //

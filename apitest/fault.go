@@ -9,6 +9,7 @@ import (
 
 // Fault says which coming requests the server answers badly, and how. Its first fields choose the requests, the others, in any
 // combination, say what happens to them. Give it to [Server.Inject]. Several faults that choose one request all apply to it.
+// Discovery is never hit.
 type Fault struct {
 	// Verb of the requests: get, list, watch, create, update, patch, delete or deletecollection. "": all.
 	Verb string
@@ -74,7 +75,7 @@ const (
 
 // Injected is a fault at work.
 type Injected struct {
-	Fault
+	fault   Fault
 	s       *Server
 	seen    int // requests that matched
 	hits    int
@@ -85,7 +86,7 @@ type Injected struct {
 // Inject puts a fault to work for the requests that come from now on.
 func (s *Server) Inject(f Fault) *Injected {
 	f.Undecodable, f.WrongType = slices.Clone(f.Undecodable), slices.Clone(f.WrongType)
-	in := &Injected{Fault: f, s: s, removed: make(chan struct{})}
+	in := &Injected{fault: f, s: s, removed: make(chan struct{})}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.faults = append(s.faults, in)
@@ -132,14 +133,14 @@ func (s *Server) RemoveFaults() {
 func (s *Server) matchLocked(r Request) active {
 	var hit active
 	for _, f := range s.faults {
-		if !matches(f.Verb, f.Resource, r.Verb, r.Resource) {
+		if !matches(f.fault.Verb, f.fault.Resource, r.Verb, r.Resource) {
 			continue
 		}
-		if f.ExpireContinue != 0 && r.Options.Continue == "" {
+		if f.fault.ExpireContinue != 0 && r.Options.Continue == "" {
 			continue // about later pages only: must not use up Times on first ones
 		}
 		f.seen++
-		if f.seen <= f.Skip || f.Times > 0 && f.hits >= f.Times {
+		if f.seen <= f.fault.Skip || f.fault.Times > 0 && f.hits >= f.fault.Times {
 			continue
 		}
 		f.hits++
@@ -169,32 +170,34 @@ func (a active) sum(of func(*Injected) time.Duration) time.Duration {
 	return d
 }
 
-func (a active) silent() bool        { return a.any(func(f *Injected) bool { return f.Silent }) }
-func (a active) dropBookmarks() bool { return a.any(func(f *Injected) bool { return f.DropBookmarks }) }
+func (a active) silent() bool { return a.any(func(f *Injected) bool { return f.fault.Silent }) }
+func (a active) dropBookmarks() bool {
+	return a.any(func(f *Injected) bool { return f.fault.DropBookmarks })
+}
 func (a active) noInitialEvents() bool {
-	return a.any(func(f *Injected) bool { return f.NoInitialEvents })
+	return a.any(func(f *Injected) bool { return f.fault.NoInitialEvents })
 }
 func (a active) noInitialEventsEnd() bool {
-	return a.any(func(f *Injected) bool { return f.NoInitialEventsEnd || f.NoInitialEvents })
+	return a.any(func(f *Injected) bool { return f.fault.NoInitialEventsEnd || f.fault.NoInitialEvents })
 }
 func (a active) ignoreSendInitialEvents() bool {
-	return a.any(func(f *Injected) bool { return f.IgnoreSendInitialEvents })
+	return a.any(func(f *Injected) bool { return f.fault.IgnoreSendInitialEvents })
 }
 func (a active) eventDelay() time.Duration {
-	return a.sum(func(f *Injected) time.Duration { return f.EventDelay })
+	return a.sum(func(f *Injected) time.Duration { return f.fault.EventDelay })
 }
 func (a active) bookmarkDelay() time.Duration {
-	return a.sum(func(f *Injected) time.Duration { return f.BookmarkDelay })
+	return a.sum(func(f *Injected) time.Duration { return f.fault.BookmarkDelay })
 }
 
 // closeAfter is the least of the faults' CloseAfter that are set; false if none is.
 func (a active) closeAfter() (int, bool) {
 	n, set := 0, false
 	for _, f := range a {
-		if f.gone || f.CloseAfter == 0 {
+		if f.gone || f.fault.CloseAfter == 0 {
 			continue
 		}
-		if after := max(f.CloseAfter, 0); !set || after < n {
+		if after := max(f.fault.CloseAfter, 0); !set || after < n {
 			n, set = after, true
 		}
 	}
@@ -203,8 +206,8 @@ func (a active) closeAfter() (int, bool) {
 
 func (a active) continueExpiry() ContinueExpiry {
 	for _, f := range a {
-		if !f.gone && f.ExpireContinue != 0 {
-			return f.ExpireContinue
+		if !f.gone && f.fault.ExpireContinue != 0 {
+			return f.fault.ExpireContinue
 		}
 	}
 	return 0
@@ -212,8 +215,8 @@ func (a active) continueExpiry() ContinueExpiry {
 
 func (a active) staleRV() uint64 {
 	for _, f := range a {
-		if !f.gone && f.StaleAt != 0 {
-			return f.StaleAt
+		if !f.gone && f.fault.StaleAt != 0 {
+			return f.fault.StaleAt
 		}
 	}
 	return 0
@@ -221,8 +224,8 @@ func (a active) staleRV() uint64 {
 
 func (a active) firstEventError() error {
 	for _, f := range a {
-		if !f.gone && f.AsEvent && f.Error != nil {
-			return f.Error
+		if !f.gone && f.fault.AsEvent && f.fault.Error != nil {
+			return f.fault.Error
 		}
 	}
 	return nil
@@ -239,9 +242,9 @@ const (
 
 func (a active) damageTo(key string) damage {
 	switch {
-	case a.any(func(f *Injected) bool { return slices.Contains(f.Undecodable, key) }):
+	case a.any(func(f *Injected) bool { return slices.Contains(f.fault.Undecodable, key) }):
 		return undecodable
-	case a.any(func(f *Injected) bool { return slices.Contains(f.WrongType, key) }):
+	case a.any(func(f *Injected) bool { return slices.Contains(f.fault.WrongType, key) }):
 		return wrongType
 	}
 	return sound

@@ -318,13 +318,21 @@ func TestDamagedObjectsInTheProcess(t *testing.T) {
 		var got []string
 		for i := range items {
 			_, err := items[i].Object()
-			got = append(got, fmt.Sprintf("%s@%s %v", items[i].Key, items[i].ResourceVersion, err))
+			verdict := "good"
+			if decode := (*listwatch.DecodeError)(nil); errors.As(err, &decode) {
+				verdict = "undecodable " + decode.Key
+			} else if wrong := (*listwatch.WrongTypeError)(nil); errors.As(err, &wrong) {
+				verdict = fmt.Sprintf("%s wants %s, got %s", wrong.Key, wrong.Want, wrong.Got)
+			} else if err != nil {
+				verdict = err.Error()
+			}
+			got = append(got, items[i].Key+"@"+items[i].ResourceVersion+" "+verdict)
 			if items[i].UID == "" {
 				t.Errorf("%s: no UID", items[i].Key)
 			}
 		}
 		diff(t, what, []string{
-			"ns/bad@2 Pod ns/bad: object can't be decoded", "ns/good@3 <nil>", "ns/wrong@4 Pod ns/wrong: object is of another kind",
+			"ns/bad@2 undecodable ns/bad", "ns/good@3 good", "ns/wrong@4 ns/wrong wants *v1.Pod, got *v1.ConfigMap",
 		}, got)
 	}
 	check("list", must(src.List(ctx, metav1.ListOptions{}))(t).Items)

@@ -46,7 +46,7 @@ func (lw *ListerWatcher) ListWithContext(ctx context.Context, opts metav1.ListOp
 	for i, o := range l.objects {
 		switch l.damage[i] {
 		case undecodable:
-			return nil, undecodable.err(l.endpoint, o)
+			return nil, l.notDecoded(o)
 		case wrongType:
 			items[i], mixed = stranger(l.endpoint, o), true
 		default:
@@ -72,7 +72,14 @@ func (lw *ListerWatcher) WatchWithContext(ctx context.Context, opts metav1.ListO
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	iw := &interfaceWatch{w: w, cancel: cancel, results: make(chan watch.Event)}
-	lw.s.running.Go(func() { iw.run(ctx) })
+	if !lw.s.enter() {
+		cancel()
+		return nil, errServerClosed
+	}
+	go func() {
+		defer lw.s.running.Done()
+		iw.run(ctx)
+	}()
 	return iw, nil
 }
 
@@ -126,7 +133,7 @@ func (e endpoint) watchEvent(ev event) watch.Event {
 	case ev.damage == undecodable:
 		return watch.Event{Type: watch.Error, Object: &metav1.Status{
 			Status: metav1.StatusFailure, Code: http.StatusInternalServerError, Reason: metav1.StatusReasonInternalError,
-			Message: "unable to decode an event from the watch stream: " + undecodable.err(e, ev.obj).Error(),
+			Message: "unable to decode an event from the watch stream: " + e.notDecoded(ev.obj).Error(),
 		}}
 	case ev.damage == wrongType:
 		return watch.Event{Type: ev.typ, Object: stranger(e, ev.obj)}

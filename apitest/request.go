@@ -9,8 +9,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// Request is one request the server got, by HTTP or through [Source] or [Server.ListerWatcher]. Discovery and the
-// preparing calls ([Create] and its like) are not requests.
+// Request is one request for a resource that the server got, by HTTP or through [Source] or [Server.ListerWatcher]. Discovery and
+// the preparing calls ([Create] and its like) are not requests.
 type Request struct {
 	// Verb is get, list, watch, create, update, patch, delete or deletecollection.
 	Verb        string
@@ -72,7 +72,7 @@ func (s *Server) admit(ctx context.Context, r Request) (active, error) {
 	s.mu.Unlock()
 
 	for _, f := range faults {
-		if f.Hang {
+		if f.fault.Hang {
 			select {
 			case <-f.removed:
 			case <-s.done:
@@ -81,15 +81,15 @@ func (s *Server) admit(ctx context.Context, r Request) (active, error) {
 				return nil, context.Cause(ctx)
 			}
 		}
-		if f.Latency > 0 {
-			if err := s.sleep(ctx, f.Latency); err != nil {
+		if f.fault.Latency > 0 {
+			if err := s.sleep(ctx, f.fault.Latency); err != nil {
 				return nil, err
 			}
 		}
 	}
 	for _, f := range faults {
-		if f.Error != nil && !(r.Verb == "watch" && f.AsEvent) {
-			return nil, f.Error
+		if f.fault.Error != nil && !(r.Verb == "watch" && f.fault.AsEvent) {
+			return nil, f.fault.Error
 		}
 	}
 	return faults, nil

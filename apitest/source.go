@@ -2,8 +2,8 @@ package apitest
 
 import (
 	"context"
-	"errors"
 	"fmt"
+	"reflect"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -58,28 +58,21 @@ func (src source[T]) Watch(ctx context.Context, opts metav1.ListOptions) (listwa
 
 func item[T any](e endpoint, o *object, d damage) listwatch.Item[T] {
 	uid, rv := string(o.meta.GetUID()), formatRV(o.rv)
-	if err := d.err(e, o); err != nil {
+	switch d {
+	case undecodable:
+		return listwatch.BadItem[T](o.key, uid, rv, e.notDecoded(o))
+	case wrongType:
+		err := &listwatch.WrongTypeError{Key: o.key, Want: reflect.TypeFor[T]().String(), Got: fmt.Sprintf("%T", stranger(e, o))}
 		return listwatch.BadItem[T](o.key, uid, rv, err)
 	}
 	// o never changes, so the copy can wait until it is asked for, and is not made for an object that the reader has already.
 	return listwatch.LazyItem(o.key, uid, rv, func() (T, error) { return convert[T](e, o) })
 }
 
-// err is why an object can't be had in the process; nil if it is sound.
-func (d damage) err(e endpoint, o *object) error {
-	switch d {
-	case undecodable:
-		return fmt.Errorf("%s %s: %w", e.gvk.Kind, o.key, errUndecodable)
-	case wrongType:
-		return fmt.Errorf("%s %s: %w", e.gvk.Kind, o.key, errWrongType)
-	}
-	return nil
+// notDecoded is the error of an object that a fault makes undecodable.
+func (e endpoint) notDecoded(o *object) error {
+	return &listwatch.DecodeError{Key: o.key, Err: fmt.Errorf("apitest: this %s was made undecodable", e.gvk.Kind)}
 }
-
-var (
-	errUndecodable = errors.New("object can't be decoded")
-	errWrongType   = errors.New("object is of another kind")
-)
 
 type stream[T any] struct {
 	w      *watcher
