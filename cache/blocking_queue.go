@@ -20,6 +20,9 @@ type blockingQueue struct {
 	// processing: what was taken out last is in the hands of the process function. Until that has returned it is
 	// neither here nor known to be dealt with. Who has to know waits (lockIdle).
 	processing bool
+	// waiting counts those in lockIdle who wait for the processing to end. They come before the next item, or a consumer
+	// that never rests would never let them in.
+	waiting int
 }
 
 func (q *blockingQueue) init(pending func() int, errClosed error) {
@@ -31,15 +34,21 @@ func (q *blockingQueue) init(pending func() int, errClosed error) {
 // lockIdle locks mu at a time when nothing is being processed.
 func (q *blockingQueue) lockIdle() {
 	q.mu.Lock()
+	if !q.processing {
+		return
+	}
+	q.waiting++
 	for q.processing {
 		q.changed.Wait()
 	}
+	q.waiting--
+	q.changed.Broadcast()
 }
 
 // awaitLocked waits until there is content and nothing is being processed. Content left over comes before errClosed.
 func (q *blockingQueue) awaitLocked() error {
 	for {
-		if !q.processing {
+		if !q.processing && q.waiting == 0 {
 			if q.pending() > 0 {
 				return nil
 			}

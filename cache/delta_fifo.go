@@ -330,7 +330,7 @@ func (f *DeltaFIFO) ListKeys() []string {
 
 // HasSynced reports whether the first list has been processed: all that the first Replace put in the queue has been
 // popped, or something else came before any Replace.
-func (f *DeltaFIFO) HasSynced() bool { return f.initial.synced() }
+func (f *DeltaFIFO) HasSynced() bool { return isSynced(f.initial.done) }
 
 // HasSyncedChecker is done when HasSynced turns true.
 func (f *DeltaFIFO) HasSyncedChecker() DoneChecker { return f }

@@ -166,7 +166,7 @@ func (f *FIFO) ListKeys() []string {
 
 // HasSynced reports whether the first list has been processed: all of the first Replace has been popped or deleted, or
 // something else came before any Replace.
-func (f *FIFO) HasSynced() bool { return f.initial.synced() }
+func (f *FIFO) HasSynced() bool { return isSynced(f.initial.done) }
 
 // HasSyncedChecker is done when HasSynced turns true.
 func (f *FIFO) HasSyncedChecker() DoneChecker { return f }

@@ -174,6 +174,33 @@ func TestDeleteWaitsForWhatIsBeingProcessed(t *testing.T) {
 	})
 }
 
+func TestDeleteComesBeforeTheNextItem(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := NewFIFO(MetaNamespaceKeyFunc)
+		succeed(t, f.Replace(newPods("a@1", "b@1", "c@1"), "1"))
+		f.Close()
+		release := make(chan struct{})
+		var processed []string
+		go func() { // a consumer that never rests
+			for {
+				if _, err := f.Pop(func(obj any, _ bool) error {
+					processed = append(processed, state(obj))
+					<-release
+					return nil
+				}); err != nil {
+					return
+				}
+			}
+		}()
+		synctest.Wait()
+		go func() { succeed(t, f.Delete(newPod("b", "1"))) }()
+		synctest.Wait()
+		close(release)
+		synctest.Wait()
+		check(t, "processed", []string{"a@1", "c@1"}, processed)
+	})
+}
+
 func TestProcessFunctionsDoNotOverlap(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := NewFIFO(MetaNamespaceKeyFunc)

@@ -366,7 +366,7 @@ func requeued(line, taken []realItem) []realItem {
 
 // HasSynced reports whether the first list has been processed: all that the first Replace put in the queue has been
 // popped, or an Add, Update or Delete came before it.
-func (f *RealFIFO) HasSynced() bool { return f.initial.synced() }
+func (f *RealFIFO) HasSynced() bool { return isSynced(f.initial.done) }
 
 // HasSyncedChecker is done when HasSynced turns true.
 func (f *RealFIFO) HasSyncedChecker() DoneChecker { return f }

@@ -1,0 +1,67 @@
+// Package cache has the API of client-go's k8s.io/client-go/tools/cache on the machinery of this module: stores,
+// indexers and listers, queues, reflectors, controllers and shared informers. It is for code that is written against
+// that API. New code is better off with package informer, which is typed.
+//
+// # How to swap
+//
+// Change the import path:
+//
+//	"k8s.io/client-go/tools/cache"  ->  "github.com/informerkit/informerkit/cache"
+//
+// All of client-go v0.37.2's exported names are here with their signatures; `make api` compares both packages with
+// go/types and fails on any difference that is not on a short list with reasons (internal/apicheck/differences.txt).
+// Names that client-go had once are here too: [ErrRequeue], [Pop], [Index], Config.RetryOnError, and AddIfNotPresent, Get,
+// GetByKey, List and ListKeys of [FIFO] and [DeltaFIFO].
+//
+// The types are not client-go's, so what client-go itself makes (its generated factories, a dynamic informer) still gives
+// out its own. What both sides declare as an interface of plain types, such as [Store], [Indexer] or [ListerWatcher], fits
+// where its method set fits.
+//
+// # What is better
+//
+//   - Reads wait for no write, and writes for no read: a query is answered from a snapshot, however long it takes, and
+//     a Replace shows at once and as a whole. Get takes no lock.
+//   - A transaction ([TransactionStore]) is one step to readers.
+//   - An index function that fails, or panics, costs one object its place in that index, until it is written again. It
+//     doesn't end the process.
+//   - Nothing is half-applied: where one key of a list cannot be made, or one object not be transformed, stores and
+//     queues are as they were.
+//   - Process functions run with no lock held, one at a time, and may add to the queue they are called from; a slow one
+//     holds up no producer that adds. HasSynced of a queue turns true when the last item of the first list has been
+//     processed, not when its processing begins.
+//   - Waiting for a sync polls nothing of this package.
+//   - [ExpirationCache] reads what has not expired without a lock.
+//   - [MutationCache] knows a deletion from an object that is yet to come, answers ByIndex by the values of the newer
+//     state, and never loses a write silently to its size bound.
+//   - Listers are right without the namespace index, and quiet about it; a nil selector is an empty one.
+//   - Shared informers keep no queue between the reflector and the store, keep unchanged objects through a relist, keep
+//     what slow handlers lag behind once for all of them, and end with every goroutine they started.
+//
+// # What differs, and why
+//
+//   - [DeltaFIFO] and [RealFIFO] run the process function without their lock; what has to know the outcome (Replace,
+//     Resync, DeltaFIFO's Delete) waits for it. Inside a process function these, and Pop, wait for ever, as they did;
+//     Add and Update do not.
+//   - A [FIFO] forgets the place of what is deleted: added again, it is last in line. If a second Replace comes before the
+//     first list has been processed, it becomes the list that HasSynced waits for; with client-go, that never turns true
+//     or does too early.
+//   - isInInitialList is said of the items of the first Replace, and not of what was queued before by a Resync.
+//   - [ErrRequeue] works in all queues. In a [RealFIFO], where a key may wait several times, an item goes to the end of
+//     the line unless something newer of its key is in it.
+//   - LastStoreSyncResourceVersion stays when an object has no resource version, instead of turning empty.
+//   - Store.Transaction transforms objects as Add does, and reports types of transaction that do not exist.
+//   - [NewThreadSafeStore] does not use its indices: the indexes are the store's own.
+//   - [NewCacheMutationDetector] reads its environment variable when it is called, not when the process starts. A detector
+//     looks a last time when it is stopped.
+//   - A read of a [MutationCache] may be an [ErrMutationEvicted]: the newest state was written here, is lost to the size
+//     bound, and the store does not have it yet.
+//   - A typed index function ([TypedIndexFunc]) fails on an object of another type instead of panicking.
+//
+// # Concurrency and ownership
+//
+// Everything is safe for concurrent use unless it says otherwise. Objects are everybody's: who gets one from a store, a
+// lister or a handler must not change it (KUBE_CACHE_MUTATION_DETECTOR=true finds who does). Slices and maps that are
+// returned are the caller's. A list given to Replace is the callee's.
+//
+// Key functions, transforms and index functions must depend on their argument only, and may be called concurrently.
+package cache
