@@ -462,8 +462,9 @@ func TestManyReflectorsComeBackOneByOne(t *testing.T) {
 		const reflectors, atOnce = 50, 4
 		src := newScript()
 		src.onList = func(ctx context.Context, _ int, _ metav1.ListOptions) (pageOf, error) {
+			down := time.Since(src.start) < time.Minute
 			time.Sleep(100 * time.Millisecond)
-			if time.Since(src.start) < time.Minute {
+			if down {
 				return pageOf{}, apierrors.NewServiceUnavailable("starting")
 			}
 			return list("10"), nil
