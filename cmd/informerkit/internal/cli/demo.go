@@ -51,8 +51,8 @@ are the stream of changes and a table, refreshed in place on a terminal:
   SLOW BACKLOG  the same of a handler that takes --slow for each object and wants the latest state only: it holds nobody up
   LISTS         how often the collection was listed; more than once after a fault that took the history away
 
-Now and then something goes wrong at the server (FAULT), the informer notices (PROBLEM), and catches up by itself. In the end
-each copy, and what the handler was told, is compared with the server's objects one by one: exit code 1 if anything differs.`,
+Now and then something goes wrong at the server (FAULT), the informer notices (PROBLEM), waits a little (its back-off is shorter here
+than by default) and catches up by itself (IN STEP). In the end each copy, and what the handler was told, is compared with the server's objects one by one: exit code 1 if anything differs.`,
 		Example: `  informerkit demo --for 10s
   informerkit demo --seed 7 --rate 200 --slow 1s
   informerkit demo --faults=false | grep pods`,
@@ -294,7 +294,10 @@ func (d *demo) conclude(verdicts []verdict) error {
 	faults := d.faults
 	d.mu.Unlock()
 	lines, err := summary(time.Since(d.began), sum, faults, verdicts)
-	return errors.Join(d.display.Print(append([]screen.Line{{}}, lines...)...), err)
+	if d.display.Live() {
+		lines = append([]screen.Line{{}}, lines...)
+	}
+	return errors.Join(d.display.Print(lines...), err)
 }
 
 // timedLine is a line of the stream and when it happened.

@@ -11,7 +11,6 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/metadata"
 
@@ -50,18 +49,6 @@ func metadataOnly(c *cluster, t target, namespace string) (listwatch.Source[*met
 		return listwatch.For[*metav1.PartialObjectMetadata](client.Resource(t.Resource).Namespace(namespace)), nil
 	}
 	return listwatch.For[*metav1.PartialObjectMetadata](client.Resource(t.Resource)), nil
-}
-
-func metadataContent(t target) func(*metav1.PartialObjectMetadata) *unstructured.Unstructured {
-	return func(m *metav1.PartialObjectMetadata) *unstructured.Unstructured {
-		object, err := runtime.DefaultUnstructuredConverter.ToUnstructured(m)
-		if err != nil {
-			panic("BUG: metadata can't be converted: " + err.Error())
-		}
-		u := &unstructured.Unstructured{Object: object}
-		u.SetGroupVersionKind(t.GroupVersionKind) // the server's says PartialObjectMetadata
-		return u
-	}
 }
 
 // run follows until ctx ends, or with once until the first list has been shown. The error is why it ended, unless ctx did it: what
@@ -138,16 +125,7 @@ type timeUpError struct{ after time.Duration }
 
 func (e *timeUpError) Error() string { return fmt.Sprintf("%v are over", e.after) }
 
-func (f follower[T]) record(e informer.Event[T]) record {
-	whole := informer.Event[*unstructured.Unstructured]{Type: e.Type, Key: e.Key, Final: e.Final, Initial: e.Initial}
-	if e.Type != informer.Added {
-		whole.Old = f.content(e.Old)
-	}
-	if e.Type != informer.Deleted {
-		whole.New = f.content(e.New)
-	}
-	return recordOf(whole, time.Now())
-}
+func (f follower[T]) record(e informer.Event[T]) record { return recordOf(e, time.Now(), f.content) }
 
 // showAll shows what there is, by key.
 func (f follower[T]) showAll(inf *informer.Informer[T]) error {

@@ -1,9 +1,13 @@
 package cli
 
 import (
+	"fmt"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/informerkit/informerkit/informer"
 )
@@ -28,15 +32,34 @@ type record struct {
 	lastKnown bool
 }
 
-func recordOf(e informer.Event[*unstructured.Unstructured], at time.Time) record {
-	r := record{at: at, key: e.Key, object: e.Object(), initial: e.Initial}
+// recordOf tells an event; content is an object as JSON has it.
+func recordOf[T any](e informer.Event[T], at time.Time, content func(T) *unstructured.Unstructured) record {
+	r := record{at: at, key: e.Key, object: content(e.Object()), initial: e.Initial}
 	switch e.Type {
 	case informer.Added:
 		r.typ = typeAdded
 	case informer.Updated:
-		r.typ, r.old = typeUpdated, e.Old
+		r.typ, r.old = typeUpdated, content(e.Old)
 	case informer.Deleted:
 		r.typ, r.lastKnown = typeDeleted, !e.Final
 	}
 	return r
+}
+
+// content is obj as JSON has it.
+func content[T runtime.Object](obj T) *unstructured.Unstructured {
+	object, err := runtime.DefaultUnstructuredConverter.ToUnstructured(obj)
+	if err != nil {
+		panic(fmt.Sprintf("BUG: %T can't be converted: %v", obj, err))
+	}
+	return &unstructured.Unstructured{Object: object}
+}
+
+// metadataContent is the same for metadata, under the kind of the resource it is of.
+func metadataContent(kind schema.GroupVersionKind) func(*metav1.PartialObjectMetadata) *unstructured.Unstructured {
+	return func(m *metav1.PartialObjectMetadata) *unstructured.Unstructured {
+		u := content(m)
+		u.SetGroupVersionKind(kind) // the server's says PartialObjectMetadata
+		return u
+	}
 }

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -153,27 +152,11 @@ func (t *track[T]) event(e informer.Event[T]) {
 	}
 	t.mu.Unlock()
 
-	whole := informer.Event[*unstructured.Unstructured]{Type: e.Type, Key: e.Key, Final: e.Final, Initial: e.Initial}
-	if e.Type != informer.Added {
-		whole.Old = content(e.Old)
-	}
-	if e.Type != informer.Deleted {
-		whole.New = content(e.New)
-	}
-	t.tell(t.resource.Resource, recordOf(whole, now))
+	t.tell(t.resource.Resource, recordOf(e, now, content[T]))
 	select {
 	case t.progress <- struct{}{}:
 	default:
 	}
-}
-
-// content is obj as JSON has it.
-func content(obj runtime.Object) *unstructured.Unstructured {
-	object, err := runtime.DefaultUnstructuredConverter.ToUnstructured(obj)
-	if err != nil {
-		panic(fmt.Sprintf("BUG: %T can't be converted: %v", obj, err))
-	}
-	return &unstructured.Unstructured{Object: object}
 }
 
 func (t *track[T]) row(now time.Time) row {

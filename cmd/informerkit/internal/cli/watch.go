@@ -141,7 +141,7 @@ func (o *watchOptions) run(ctx context.Context, arg string) error {
 			return err
 		}
 		return follower[*metav1.PartialObjectMetadata]{
-			name: t.String(), source: listwatch.Narrow(source, byLabel, byField), content: metadataContent(t), show: p.show, say: o.say,
+			name: t.String(), source: listwatch.Narrow(source, byLabel, byField), content: metadataContent(t.GroupVersionKind), show: p.show, say: o.say,
 		}.run(ctx, o.once)
 	}
 	source, err := wholeObjects(c, t, namespace)

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/spf13/pflag"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/informerkit/informerkit/apitest"
 	"github.com/informerkit/informerkit/cmd/informerkit/internal/workload"
@@ -139,7 +138,5 @@ func (w *world) step() error {
 	return err
 }
 
-// followed are the resources of the workload, from the rarest to the most frequent change.
-var followed = []schema.GroupVersionResource{workload.Nodes, workload.Deployments, workload.Pods}
-
+// resourceNames are the resources of the workload.
 var resourceNames = []string{workload.Nodes.Resource, workload.Deployments.Resource, workload.Pods.Resource}

@@ -163,7 +163,7 @@ func randomMap(r *rand.Rand, depth int) map[string]any {
 
 func TestChangesPutIntoTheOldObjectGiveTheNewOne(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
-	for range 20_000 {
+	for range 5_000 {
 		a := randomMap(r, 4)
 		b := randomMap(r, 4)
 		if r.IntN(2) == 0 { // mostly alike
