@@ -65,14 +65,19 @@ func (i *Informer[T]) CheckMutations(ctx context.Context, opts MutationCheckOpti
 			return nil
 		case <-ticker.C:
 		}
-		for n := range sample {
-			if now, ok := any(sample[n].obj).(runtime.Object); ok && !equality.Semantic.DeepEqual(sample[n].original, now) {
-				opts.Found(Mutation{Informer: i.opts.Name, Key: sample[n].key, Diff: diff(sample[n].original, now)})
-			}
-		}
+		i.compare(sample, opts.Found)
 		sample, err = i.sample(sample[:0], opts)
 	}
 	return err
+}
+
+// compare reports the objects of a sample that are not what they were.
+func (i *Informer[T]) compare(sample []sampled[T], found func(Mutation)) {
+	for n := range sample {
+		if now, ok := any(sample[n].obj).(runtime.Object); ok && !equality.Semantic.DeepEqual(sample[n].original, now) {
+			found(Mutation{Informer: i.opts.Name, Key: sample[n].key, Diff: diff(sample[n].original, now)})
+		}
+	}
 }
 
 // sample draws objects into dst: a part of all, and of that a random choice if it is too much (reservoir sampling).

@@ -232,6 +232,7 @@ func TestIndexFunctionThatFailsIsReported(t *testing.T) {
 func TestObjectWithoutNameListsAgain(t *testing.T) {
 	f := newFunnel(cm("a", "1"))
 	f.run(t, options{}, func(inf *informer.Informer[object]) {
+		synctest.Wait()
 		lists := inf.Status().Reflector.Lists
 		f.send(listwatch.Event[object]{Type: listwatch.Modified, Item: listwatch.BadItem[object]("", "u", "11", errors.New("garbage"))})
 		time.Sleep(time.Minute)
