@@ -1,6 +1,8 @@
 package listwatch
 
 import (
+	"fmt"
+
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
@@ -17,14 +19,24 @@ type Item[T any] struct {
 	load func() (T, error) // decodes; nil once obj or err is known
 }
 
-// Object gives the object, or why it can't be had: a [*DecodeError], a [*WrongTypeError], or whatever [BadItem] was given. It decodes at
-// the first call and remembers.
+// Object gives the object, or why it can't be had: a [*DecodeError], a [*WrongTypeError], or whatever [BadItem] was
+// given. It decodes at the first call and remembers. What it gives is the caller's.
 func (it *Item[T]) Object() (T, error) {
 	if it.load != nil {
-		it.obj, it.err = it.load()
+		it.obj, it.err = it.decode()
 		it.load = nil
 	}
 	return it.obj, it.err
+}
+
+// decode calls load. A type may decode itself, and panic over what it is given.
+func (it *Item[T]) decode() (obj T, err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = &DecodeError{Key: it.Key, Err: fmt.Errorf("panic: %v", v)}
+		}
+	}()
+	return it.load()
 }
 
 // NewItem is an item with a decoded object. An obj without object metadata, or nil, gives an item whose Object errs.

@@ -59,6 +59,14 @@ func TestLazyItemDecodesOnce(t *testing.T) {
 	}
 }
 
+func TestPanicWhileDecodingIsTheItemsError(t *testing.T) {
+	it := LazyItem("k", "u", "1", func() (int, error) { panic("odd bytes") })
+	var bad *DecodeError
+	if _, err := it.Object(); !errors.As(err, &bad) || bad.Key != "k" {
+		t.Errorf("Object = %v", err)
+	}
+}
+
 func TestBadItem(t *testing.T) {
 	boom := errors.New("boom")
 	it := BadItem[int]("k", "u", "1", boom)

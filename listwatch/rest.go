@@ -62,6 +62,7 @@ func (s *restSource[T]) request(opts *metav1.ListOptions, metadataAs string) *re
 	req := s.client.Get().
 		NamespaceIfScoped(s.namespace, s.namespace != "").
 		Resource(s.resource).
+		MaxRetries(0). // who asks knows better when to ask again, and that a 429 was the answer
 		SpecificallyVersionedParams(opts, parameterCodec, parameterVersion)
 	switch any(*new(T)).(type) {
 	case *metav1.PartialObjectMetadata:

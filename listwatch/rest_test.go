@@ -157,6 +157,24 @@ func TestRESTErrorsAreTheServers(t *testing.T) {
 	}
 }
 
+func TestRESTLeavesRetryingToItsCaller(t *testing.T) {
+	requests := 0
+	s := serve(t, func(w http.ResponseWriter, _ *http.Request) {
+		requests++
+		w.Header().Set("Retry-After", "7")
+		w.WriteHeader(http.StatusTooManyRequests)
+	})
+	src := REST[*corev1.Pod](s.rest(t, asJSON), "pods", "")
+	_, err := src.List(t.Context(), metav1.ListOptions{})
+	if after, ok := apierrors.SuggestsClientDelay(err); !apierrors.IsTooManyRequests(err) || !ok || after != 7 {
+		t.Errorf("List: %v, %d s", err, after)
+	}
+	_, err = src.Watch(t.Context(), metav1.ListOptions{})
+	if after, ok := apierrors.SuggestsClientDelay(err); !apierrors.IsTooManyRequests(err) || !ok || after != 7 || requests != 2 {
+		t.Errorf("Watch: %v, %d s, %d requests", err, after, requests)
+	}
+}
+
 func TestRESTNeedsAPointerToAStruct(t *testing.T) {
 	s := serve(t, body(asJSON, threePods))
 	src := REST[any](s.rest(t, asJSON), "pods", "")

@@ -599,6 +599,31 @@ func TestFaultAtEachCall(t *testing.T) {
 	}
 }
 
+func TestPanicOfTheCallbackIsShown(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		src, sink := newScript(), newMemory()
+		boom := errors.New("boom")
+		src.onList = func(_ context.Context, n int, _ metav1.ListOptions) (pageOf, error) {
+			if n == 0 {
+				return pageOf{}, boom
+			}
+			return list("10"), nil
+		}
+		src.onWatch = quiet
+		x := run(t, src, sink, Options{Streaming: StreamingOff, OnError: func(context.Context, error) { panic("callback") }})
+		synctest.Wait()
+		var p *PanicError
+		if err := x.Status().LastError; !errors.As(err, &p) || !errors.Is(err, boom) {
+			t.Errorf("last error = %v", err)
+		}
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		if s := x.Status(); s.Phase != Watching {
+			t.Errorf("status = %+v", s)
+		}
+	})
+}
+
 // bare hands on a nil stream as it is.
 type bare struct{ s *script }
 

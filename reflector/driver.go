@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
+	"time"
 
 	"github.com/informerkit/informerkit/listwatch"
 )
@@ -254,8 +255,7 @@ func (d *driver[T]) failure(dog *watchdog, kind inputKind, err error) input {
 func during(what string, err error) error { return fmt.Errorf("%s: %w", what, err) }
 
 // publish puts what a step means for the status on the board.
-func (d *driver[T]) publish(in input, act action) {
-	now := d.opts.Clock.Now()
+func (d *driver[T]) publish(now time.Time, in input, act action) {
 	m := &d.machine
 	d.board.set(func(s *Status) {
 		s.Attempts, s.ResourceVersion, s.NoStreaming = m.attempts, m.rv, m.noStreaming
@@ -263,31 +263,34 @@ func (d *driver[T]) publish(in input, act action) {
 		case committed:
 			s.Lists++
 			s.LastError = nil
-		case opened:
-			if d.listed {
-				s.LastError = nil
-			}
 		case batch:
 			s.LastEvent = now
-			if d.listed {
-				s.LastError = nil
-			}
+		}
+		if d.listed && (in.kind == opened || in.kind == batch) {
+			s.LastError = nil
 		}
 		if act.report != nil {
 			s.LastError, s.LastErrorAt = act.report, now
 		}
-		if act.do == doCommit && act.info.Reset {
+		switch {
+		case act.do == doCommit && act.info.Reset:
 			s.Resets++
+		case act.do == doRead && d.listed:
+			s.enter(now, Watching)
+		case act.do == doWait:
+			s.enter(now, BackingOff)
+			s.RetryAt = act.until
 		}
 	})
-	switch act.do {
-	case doWait:
-		d.board.enter(now, BackingOff)
-		d.board.set(func(s *Status) { s.RetryAt = act.until })
-	case doRead:
-		if d.listed {
-			d.board.enter(now, Watching)
-		}
+}
+
+// tell calls the user's function, whose panic is not this reflector's end.
+func (d *driver[T]) tell(err error) {
+	if d.opts.OnError == nil {
+		return
+	}
+	if bad := safely("Options.OnError", func() error { d.opts.OnError(d.ctx, err); return nil }); bad != nil {
+		d.board.set(func(s *Status) { s.LastError = d.named(errors.Join(bad, err)) })
 	}
 }
 

@@ -36,10 +36,11 @@ func New[T any](source listwatch.Source[T], sink Sink[T], opts Options) (*Reflec
 }
 
 // Run works until ctx ends, and returns when every goroutine it started has: ctx's cause, or the NotFound error with
-// [NotFoundStop]. Whatever else fails is tried again. It may be called again after it returned: the sink is taken to hold what it held, and
-// the list that comes first is not older than that. While it runs, another call returns [ErrRunning].
+// [NotFoundStop]. Whatever else fails is tried again. It may be called again after it returned: the sink is taken to hold
+// what it held, and the list that comes first is not older than that. While it runs, another call returns [ErrRunning].
 //
-// Run calls source, sink and Options.OnError from its goroutine, and holds no lock while it does.
+// Run calls source, sink and Options.OnError from its goroutine, and holds no lock while it does. A panic of the source
+// is an error like others, of OnError one that Status shows; a panic of the sink is not caught.
 func (r *Reflector[T]) Run(ctx context.Context) error {
 	if !r.running.CompareAndSwap(false, true) {
 		return ErrRunning
@@ -53,14 +54,18 @@ func (r *Reflector[T]) Run(ctx context.Context) error {
 	}()
 	in := input{kind: started}
 	for {
+		now := r.opts.Clock.Now()
 		if ctx.Err() != nil {
+			if in.kind == batch || in.kind == committed || in.kind == cleared {
+				r.machine.step(now, 0, in) // the sink has it: the next run is to know
+			}
 			in = input{kind: cancelled, err: context.Cause(ctx)}
 		}
-		act := r.machine.step(r.opts.Clock.Now(), rand.Float64(), in)
+		act := r.machine.step(now, rand.Float64(), in)
 		act.report = r.named(act.report)
-		d.publish(in, act)
-		if act.report != nil && r.opts.OnError != nil {
-			r.opts.OnError(ctx, act.report)
+		d.publish(now, in, act)
+		if act.report != nil {
+			d.tell(act.report)
 		}
 		if act.do == doStop {
 			if in.kind != cancelled {

@@ -48,8 +48,8 @@ type Status struct {
 	LastEvent       time.Time // last event or bookmark
 	Lists           int       // complete lists so far
 	Resets          int       // of them, those that found the server's history reset
-	Received        int64     // objects of the list under way
-	Expected        int64     // objects the list under way will have; -1 unknown
+	Received        int64     // objects of the list under way, or of the last one; of a streaming list, events
+	Expected        int64     // objects that list has in all; -1 unknown
 	NoStreaming     error     // why lists are paged though streaming is on; nil if they are not
 }
 
@@ -73,12 +73,14 @@ func (b *board) set(change func(s *Status)) {
 }
 
 func (b *board) enter(now time.Time, p Phase) {
-	b.set(func(s *Status) {
-		if s.Phase != p {
-			s.Phase, s.Since = p, now
-		}
-		if p != BackingOff {
-			s.RetryAt = time.Time{}
-		}
-	})
+	b.set(func(s *Status) { s.enter(now, p) })
+}
+
+func (s *Status) enter(now time.Time, p Phase) {
+	if s.Phase != p {
+		s.Phase, s.Since = p, now
+	}
+	if p != BackingOff {
+		s.RetryAt = time.Time{}
+	}
 }
