@@ -77,8 +77,9 @@ func (s *Server) SendError(resource string, err error) {
 	}
 }
 
-// Compact forgets all history, as etcd does every few minutes: watches and exact lists at resource versions before the present
-// one, and continue tokens, are answered with 410. Open watches go on.
+// Compact forgets all history: watches and exact lists at resource versions before the present one, and continue tokens, are
+// answered with 410. Open watches go on. That is what a real server does that was started after etcd was compacted (every few
+// minutes); one that runs on may still have in its watch cache what etcd has no more.
 func (s *Server) Compact() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

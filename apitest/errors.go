@@ -64,6 +64,13 @@ func errBadRequest(format string, args ...any) error {
 	return apierrors.NewBadRequest(fmt.Sprintf(format, args...))
 }
 
+// errInternal is the answer of real servers to what they have no better error for: 500 without a reason.
+func errInternal(message string) error {
+	return &apierrors.StatusError{ErrStatus: metav1.Status{
+		Status: metav1.StatusFailure, Code: http.StatusInternalServerError, Message: message,
+	}}
+}
+
 func formatRV(rv uint64) string { return strconv.FormatUint(rv, 10) }
 
 // parseRV reads a resource version of a request; "" and "0" are 0.

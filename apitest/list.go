@@ -53,6 +53,9 @@ func planList(opts metav1.ListOptions, current uint64, watchCache bool) (listPla
 		if token.RV > 0 {
 			plan.exact, plan.rv = true, uint64(token.RV)
 		}
+		if watchCache && opts.ResourceVersion == "0" {
+			plan.limit = 0
+		}
 		return plan, nil
 	}
 	switch opts.ResourceVersionMatch {

@@ -25,7 +25,8 @@ type Options struct {
 	// WatchBuffer is how many changes a watch may be behind before the server ends it, as a real server does to slow
 	// readers. 0: no bound.
 	WatchBuffer int
-	// BookmarkInterval is the time between bookmarks of watches that allow them. 0: one minute, as real servers have it.
+	// BookmarkInterval is the time between bookmarks of watches that allow them; one more comes two seconds before a watch's
+	// timeout. 0: one minute, as real servers have it.
 	BookmarkInterval time.Duration
 	// NoWatchCache makes lists at resource version "0" honour their limit, as servers started without watch cache do. With it
 	// (the default) such a list is complete whatever its limit.

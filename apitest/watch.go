@@ -29,6 +29,7 @@ type watcher struct {
 	bookmarks bool
 	start     time.Time
 	deadline  time.Time // zero: none
+	lastWord  time.Time // when to send the bookmark before the deadline; zero: not
 
 	// Guarded by s.mu.
 	faults       active
@@ -37,10 +38,12 @@ type watcher struct {
 	ended        error         // set: the stream ends with it, once the queue is empty
 	wake         chan struct{} // made by a waiting reader, closed to wake it
 	nextBookmark time.Time
-	lastWord     bool // the bookmark before the deadline was sent
 	sent         int
 	due          time.Time // when the next event may go, if events are delayed
 }
+
+// lastBookmark is how long before its timeout a watch gets a last bookmark, as from real servers.
+const lastBookmark = 2 * time.Second
 
 // watchPlan says how a watch begins.
 type watchPlan struct {
@@ -102,6 +105,9 @@ func (s *Server) watch(ctx context.Context, e endpoint, namespace string, opts m
 	w.nextBookmark = w.start.Add(s.opts.BookmarkInterval)
 	if opts.TimeoutSeconds != nil && *opts.TimeoutSeconds > 0 {
 		w.deadline = w.start.Add(time.Duration(*opts.TimeoutSeconds) * time.Second)
+		if last := w.deadline.Add(-lastBookmark); last.After(w.start) {
+			w.lastWord = last
+		}
 	}
 	// Once the options are known to be good, real servers tell errors as the first event, not as the answer to the request.
 	err = w.beginLocked(plan)
@@ -293,28 +299,37 @@ func (w *watcher) pollLocked(now time.Time) (events []event, until time.Time, er
 	} else if w.ended != nil {
 		return nil, time.Time{}, w.ended
 	}
-	silentBookmarks := !w.bookmarks || w.faults.dropBookmarks() || len(w.queue) > 0
 	if !w.deadline.IsZero() && !now.Before(w.deadline) {
-		if !silentBookmarks && !w.lastWord {
-			w.lastWord = true
-			return w.bookmarkLocked(), time.Time{}, nil
-		}
 		w.endLocked(errEOF, true)
 		return nil, time.Time{}, errEOF
 	}
-	if !silentBookmarks {
-		next := w.nextBookmark.Add(w.faults.bookmarkDelay())
-		if !now.Before(next) {
+	if w.bookmarks && len(w.queue) == 0 && !w.faults.dropBookmarks() {
+		due := w.bookmarkDueLocked()
+		if !now.Before(due) {
 			for !w.nextBookmark.After(now) {
 				w.nextBookmark = w.nextBookmark.Add(w.s.opts.BookmarkInterval)
 			}
-			return w.bookmarkLocked(), time.Time{}, nil
+			if !now.Before(w.lastWord) {
+				w.lastWord = time.Time{}
+			}
+			w.sent++
+			// The queue is empty, so all up to the server's resource version was sent.
+			return []event{{typ: watch.Bookmark, rv: w.s.rv}}, time.Time{}, nil
 		}
-		if until.IsZero() || next.Before(until) {
-			until = next
+		if until.IsZero() || due.Before(until) {
+			until = due
 		}
 	}
 	return nil, w.earliest(until), nil
+}
+
+// bookmarkDueLocked is when the next bookmark is due: at each interval, and shortly before the deadline.
+func (w *watcher) bookmarkDueLocked() time.Time {
+	due := w.nextBookmark
+	if !w.lastWord.IsZero() && w.lastWord.Before(due) {
+		due = w.lastWord
+	}
+	return due.Add(w.faults.bookmarkDelay())
 }
 
 // earliest is t or the deadline, whichever comes first.
@@ -323,12 +338,6 @@ func (w *watcher) earliest(t time.Time) time.Time {
 		return w.deadline
 	}
 	return t
-}
-
-// bookmarkLocked makes a bookmark for now: the queue is empty, so all up to the server's resource version was sent.
-func (w *watcher) bookmarkLocked() []event {
-	w.sent++
-	return []event{{typ: watch.Bookmark, rv: w.s.rv}}
 }
 
 // takeLocked takes up to n events off the queue, as far as they may go at now.

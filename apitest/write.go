@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/apimachinery/pkg/watch"
 )
 
@@ -39,7 +40,7 @@ func (s *Server) createLocked(e endpoint, namespace string, obj runtime.Object, 
 		return nil, err
 	}
 	if m.GetResourceVersion() != "" && !opts.prepared {
-		return nil, errBadRequest("resourceVersion should not be set on objects to be created")
+		return nil, errInternal("resourceVersion should not be set on objects to be created")
 	}
 	if m.GetName() == "" && m.GetGenerateName() != "" {
 		m.SetName(m.GetGenerateName() + s.nameSuffixLocked())
@@ -87,7 +88,9 @@ func (s *Server) updateLocked(e endpoint, old *object, obj runtime.Object, opts 
 	}
 	switch rv := m.GetResourceVersion(); {
 	case rv == "" && !e.builtin && !opts.prepared:
-		return nil, e.invalid(m.GetName(), "metadata.resourceVersion: must be specified for an update")
+		return nil, apierrors.NewInvalid(e.gvk.GroupKind(), m.GetName(), field.ErrorList{
+			field.Invalid(field.NewPath("metadata", "resourceVersion"), 0, "must be specified for an update"),
+		})
 	case rv != "" && rv != old.meta.GetResourceVersion():
 		return nil, e.conflict(m.GetName(), "the object has been modified; please apply your changes to the latest version and try again")
 	}
