@@ -58,6 +58,7 @@ func (r *Reflector[T]) Run(ctx context.Context) error {
 		if ctx.Err() != nil {
 			if in.kind == batch || in.kind == committed || in.kind == cleared {
 				r.machine.step(now, 0, in) // the sink has it: the next run is to know
+				d.publish(now, in, action{})
 			}
 			in = input{kind: cancelled, err: context.Cause(ctx)}
 		}
