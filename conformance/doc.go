@@ -4,10 +4,10 @@
 //
 //	go run ./conformance [flags]
 //
-// It copies the client-go module out of the module cache into a temporary folder, replaces the files of its tools/cache by
+// It copies the client-go module out of the module cache to a folder of its own (-cache), replaces the files of its tools/cache by
 // aliases of this repository's cache package (generated from the package's compiled types; its subpackages testing and
 // synctrack stay client-go's), and has a scratch module use the copy. The scratch module's test runs of other people's
-// packages then run on our code, and not a line of theirs is changed. Nothing of the copy is kept.
+// packages then run on our code, and not a line of theirs is changed.
 //
 // A test that passes on client-go's cache and does not on ours is run again on both (-confirm times). If ours keeps failing
 // where client-go's keeps passing, it is a regression, and the command exits with 1. What it can't do at all (no module, no

@@ -42,7 +42,7 @@ func main() {
 	flag.BoolVar(&c.keep, "keep", false, "keep the scratch modules and print where they are")
 	flag.IntVar(&c.confirm, "confirm", 3, "how often to run a lost test again, on both caches, before calling it lost; 0: not at all")
 	flag.DurationVar(&c.timeout, "timeout", 10*time.Minute, "limit of one package's tests")
-	flag.StringVar(&c.cache, "cache", defaultCache(), "folder for kept results, binaries and the tests' logs")
+	flag.StringVar(&c.cache, "cache", defaultCache(), "folder for kept results, binaries, the copy of client-go and the tests' logs")
 	flag.Parse()
 	if flag.NArg() > 0 {
 		log.Printf("unexpected argument %q", flag.Arg(0))
@@ -97,7 +97,7 @@ func conform(ctx context.Context, c config, out io.Writer) (int, error) {
 		return 0, err
 	}
 	if !c.baseline {
-		if err := w.alias(ctx); err != nil {
+		if err := w.alias(ctx, c.cache); err != nil {
 			return 0, err
 		}
 	}
@@ -127,12 +127,12 @@ func conform(ctx context.Context, c config, out io.Writer) (int, error) {
 }
 
 // alias makes the copy of client-go on our cache.
-func (w *workshop) alias(ctx context.Context) error {
+func (w *workshop) alias(ctx context.Context, cache string) error {
 	source, err := (goTool{dir: w.root}).download(ctx, clientGo+"@"+w.clientGo)
 	if err != nil {
 		return err
 	}
-	w.aliased = filepath.Join(w.dir, "client-go")
+	w.aliased = filepath.Join(cache, "client-go@"+w.clientGo)
 	names, err := aliasClientGo(ctx, w.root, source, w.aliased)
 	if err != nil {
 		return err

@@ -14,7 +14,9 @@ import (
 // clientGo is the module whose tools/cache is at stake.
 const clientGo = "k8s.io/client-go"
 
-// aliasClientGo copies client-go to dir with tools/cache made of aliases of our cache package. It returns the names that ours lacks.
+// aliasClientGo makes dir a copy of client-go with tools/cache made of aliases of our cache package. It returns the names that ours
+// lacks. A copy that is there already is brought up to date: at a lasting path, the go command builds anew only what depends
+// on our cache.
 func aliasClientGo(ctx context.Context, root, source, dir string) ([]string, error) {
 	tool := goTool{dir: root}
 	exports, err := tool.exports(ctx, ourModule+"/cache")
@@ -37,20 +39,33 @@ func aliasClientGo(ctx context.Context, root, source, dir string) ([]string, err
 	if err != nil {
 		return nil, err
 	}
-	if err := copyModule(source, dir); err != nil {
-		return nil, fmt.Errorf("copy client-go: %w", err)
+	if _, err := os.Stat(dir); err != nil {
+		if err := copyClientGo(source, dir); err != nil {
+			return nil, fmt.Errorf("copy client-go: %w", err)
+		}
 	}
-	pkg := filepath.Join(dir, "tools", "cache")
-	files, err := filepath.Glob(filepath.Join(pkg, "*.go"))
+	return missing(theirs, ours), os.WriteFile(filepath.Join(dir, "tools", "cache", "aliases.go"), src, 0o644)
+}
+
+// copyClientGo copies all but the files of tools/cache. What looks complete is.
+func copyClientGo(source, dir string) error {
+	aside := dir + ".new"
+	if err := os.RemoveAll(aside); err != nil {
+		return err
+	}
+	if err := copyModule(source, aside); err != nil {
+		return err
+	}
+	files, err := filepath.Glob(filepath.Join(aside, "tools", "cache", "*.go"))
 	if err != nil {
-		return nil, err
+		return err
 	}
 	for _, file := range files {
 		if err := os.Remove(file); err != nil {
-			return nil, err
+			return err
 		}
 	}
-	return missing(theirs, ours), os.WriteFile(filepath.Join(pkg, "aliases.go"), src, 0o644)
+	return os.Rename(aside, dir)
 }
 
 // replacement is a replace directive of a go.mod file.
@@ -100,7 +115,7 @@ type workshop struct {
 	root     string // our root module
 	dir      string // temporary
 	clientGo string // version of client-go
-	aliased  string // the copy of client-go on our cache; "" until made
+	aliased  string // the copy of client-go on our cache
 }
 
 // module makes (once) the scratch module of a family, on client-go's cache or on ours. Both differ in one replace directive only, so

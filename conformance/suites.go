@@ -43,7 +43,7 @@ var families = []family{
 			{name: "dynamiclister", packages: []string{"k8s.io/client-go/dynamic/dynamiclister"}},
 			{name: "metadatainformer", packages: []string{"k8s.io/client-go/metadata/metadatainformer"}},
 			{name: "metadatalister", packages: []string{"k8s.io/client-go/metadata/metadatalister"}},
-			{name: "fake clients", packages: []string{"k8s.io/client-go/testing/...", "k8s.io/client-go/kubernetes_test",
+			{name: "fake", packages: []string{"k8s.io/client-go/testing/...", "k8s.io/client-go/kubernetes_test",
 				"k8s.io/client-go/examples/fake-client"}},
 			{name: "leaderelection", packages: []string{"k8s.io/client-go/tools/leaderelection"}},
 		},
@@ -114,5 +114,5 @@ func chosen(names, only string) ([]family, error) {
 }
 
 func splitList(list string) []string {
-	return strings.FieldsFunc(list, func(r rune) bool { return r == ',' || r == ' ' })
+	return strings.FieldsFunc(list, func(r rune) bool { return r == ',' })
 }

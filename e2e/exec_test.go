@@ -54,17 +54,20 @@ func (p *plugin) calls(t *testing.T) int {
 	return strings.Count(string(calls), "\n")
 }
 
-// source is what a kubeconfig that names the plugin gives: clientcmd, rest and the dynamic client are client-go's.
-func (p *plugin) source(t *testing.T, c *cluster.Cluster, namespace string, validFor time.Duration) listwatch.Source[*unstructured.Unstructured] {
-	t.Helper()
-	path := c.Kubeconfig(t, clientcmdapi.AuthInfo{Exec: &clientcmdapi.ExecConfig{
+// user is the kubeconfig's user who authenticates with the plugin.
+func (p *plugin) user(validFor time.Duration) clientcmdapi.AuthInfo {
+	return clientcmdapi.AuthInfo{Exec: &clientcmdapi.ExecConfig{
 		APIVersion:      "client.authentication.k8s.io/v1",
 		Command:         p.binary,
 		Args:            []string{p.tokenFile, validFor.String(), p.callsFile},
 		InteractiveMode: clientcmdapi.NeverExecInteractiveMode,
-		InstallHint:     "it is in testdata",
-	}})
-	config, err := clientcmd.BuildConfigFromFlags("", path)
+	}}
+}
+
+// source is what a kubeconfig that names the plugin gives: clientcmd, rest and the dynamic client are client-go's.
+func (p *plugin) source(t *testing.T, c *cluster.Cluster, namespace string, validFor time.Duration) listwatch.Source[*unstructured.Unstructured] {
+	t.Helper()
+	config, err := clientcmd.BuildConfigFromFlags("", c.Kubeconfig(t, p.user(validFor)))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,10 +8,15 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/discovery/cached/memory"
 	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/restmapper"
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 )
@@ -47,6 +52,7 @@ func TestCluster(t *testing.T) {
 		}
 	})
 	t.Run("pages, watches, and cuts watches", func(t *testing.T) { testListAndWatch(t, c, client) })
+	t.Run("answers discovery", func(t *testing.T) { testDiscovery(t, c) })
 	t.Run("refuses what it is told to refuse", func(t *testing.T) { testRefusals(t, c) })
 	t.Run("keeps its data when restarted", func(t *testing.T) { testRestarts(t, c, client) })
 	t.Run("loses history when compacted and restarted", func(t *testing.T) { testHistoryLoss(t, c, client, c.RestartServer) })
@@ -86,6 +92,20 @@ func testListAndWatch(t *testing.T, c *Cluster, client dynamic.Interface) {
 		t.Fatalf("cut %d watches, want 1", n)
 	}
 	for range w.ResultChan() { // ends because the watch was cut
+	}
+}
+
+func testDiscovery(t *testing.T, c *Cluster) {
+	cached := memory.NewMemCacheClient(discovery.NewDiscoveryClientForConfigOrDie(c.Config()))
+	mapper := restmapper.NewShortcutExpander(restmapper.NewDeferredDiscoveryRESTMapper(cached), cached, nil)
+	for _, name := range []string{"widgets", "widget", "wd"} {
+		got, err := mapper.ResourceFor(schema.GroupVersionResource{Resource: name})
+		if err != nil || got != Widgets {
+			t.Errorf("%s is %v, %v; want %v", name, got, err, Widgets)
+		}
+	}
+	if _, err := mapper.ResourceFor(schema.GroupVersionResource{Resource: "gadgets"}); !meta.IsNoMatchError(err) {
+		t.Errorf("gadgets: %v", err)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"encoding/pem"
+	"fmt"
 	"io"
 	"log"
 	"net/http"
@@ -126,7 +127,23 @@ func (g *Gate) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer g.forget(&cancel)
+	if root, ok := discoveryRoots[r.URL.Path]; ok {
+		w.Header().Set("Content-Type", "application/json")
+		io.WriteString(w, root)
+		return
+	}
 	g.proxy.ServeHTTP(w, r.WithContext(ctx))
+}
+
+// discoveryRoots is what discovery starts with. The API server for custom resources leaves it to the servers it is a part of, so
+// the gate speaks for them: there is the core group, without resources, and that of [Widgets], whose resources the server
+// itself tells.
+var discoveryRoots = map[string]string{
+	"/api":    `{"kind":"APIVersions","versions":["v1"]}`,
+	"/api/v1": `{"kind":"APIResourceList","apiVersion":"v1","groupVersion":"v1","resources":[]}`,
+	"/apis": fmt.Sprintf(`{"kind":"APIGroupList","apiVersion":"v1","groups":[{"name":%[1]q,
+		"versions":[{"groupVersion":"%[1]s/%[2]s","version":%[2]q}],
+		"preferredVersion":{"groupVersion":"%[1]s/%[2]s","version":%[2]q}}]}`, Widgets.Group, Widgets.Version),
 }
 
 // admit notes the request, and says why it is refused, if it is.
