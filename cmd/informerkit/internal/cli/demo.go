@@ -45,11 +45,11 @@ func newDemo(streams Streams) *cobra.Command {
 		Long: `Start an in-memory Kubernetes API server with a workload of nodes, deployments and pods, and follow it with informers over HTTP. Shown
 are the stream of changes and a table, refreshed in place on a terminal:
 
-  RV            resource version the copy has seen
-  LAG           the longest a write took lately to be told, or how long one has been waiting to be seen
-  BACKLOG       changes that the handler which prints the stream has not been told yet
-  SLOW BACKLOG  the same of a handler that takes --slow for each object and wants the latest state only: it holds nobody up
-  LISTS         how often the collection was listed; more than once after a fault that took the history away
+  RV       resource version the copy has seen
+  LAG      the longest a write took lately to be told, or how long one has been waiting to be seen
+  BACKLOG  changes that the handler which prints the stream has not been told yet
+  SLOW     the same of a handler that takes --slow for each object and wants the latest state only: it holds nobody up
+  LISTS    how often the collection was listed; more than once after a fault that took the history away
 
 Now and then something goes wrong at the server (FAULT), the informer notices (PROBLEM), waits a little (its back-off is shorter here
 than by default) and catches up by itself (IN STEP). In the end each copy, and what the handler was told, is compared with the server's objects one by one: exit code 1 if anything differs.`,
@@ -189,12 +189,13 @@ func (d *demo) run(ctx context.Context) error {
 
 	verdicts, compareErr := d.compare()
 	d.refresh(time.Now(), true) // a write error is told by Close
+	live := d.display.Live()
 	shown := d.display.Close()
 	d.stopSlow()
 	stop()
 	running.Wait()
 	err = errors.Join(append(ran, err, compareErr, shown)...)
-	return errors.Join(err, d.conclude(verdicts))
+	return errors.Join(err, d.conclude(verdicts, live))
 }
 
 // settleTimeout bounds how long the copies have to catch up: some waits of [demoBackoff].
@@ -284,7 +285,7 @@ func (d *demo) compare() ([]verdict, error) {
 }
 
 // conclude prints the summary. The error says that copies differ.
-func (d *demo) conclude(verdicts []verdict) error {
+func (d *demo) conclude(verdicts []verdict, live bool) error {
 	var sum counts
 	for _, t := range d.trackers {
 		c := t.count()
@@ -294,7 +295,7 @@ func (d *demo) conclude(verdicts []verdict) error {
 	faults := d.faults
 	d.mu.Unlock()
 	lines, err := summary(time.Since(d.began), sum, faults, verdicts)
-	if d.display.Live() {
+	if live {
 		lines = append([]screen.Line{{}}, lines...)
 	}
 	return errors.Join(d.display.Print(lines...), err)

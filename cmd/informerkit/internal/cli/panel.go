@@ -23,8 +23,8 @@ type row struct {
 }
 
 var rowColumns = []screen.Column{
-	{Title: "KIND", Min: 11}, {Title: "OBJECTS", Right: true}, {Title: "RV", Right: true, Min: 6}, {Title: "EVENTS/S", Right: true},
-	{Title: "LAG", Right: true, Min: 7}, {Title: "BACKLOG", Right: true}, {Title: "SLOW BACKLOG", Right: true}, {Title: "LISTS", Right: true},
+	{Title: "KIND", Min: 11}, {Title: "OBJECTS", Right: true}, {Title: "RV", Right: true, Min: 5}, {Title: "EVENTS/S", Right: true},
+	{Title: "LAG", Right: true, Min: 5}, {Title: "BACKLOG", Right: true}, {Title: "SLOW", Right: true}, {Title: "LISTS", Right: true},
 	{Title: "STATE", Min: 11},
 }
 
@@ -83,7 +83,7 @@ func streamLine(resource string, r record) screen.Line {
 	default:
 		detail = statusOf(r.object)
 	}
-	text := fmt.Sprintf("%s  %-7s  %-11s  %-26s  %s", r.at.Format(timeOfDay), r.typ, resource, r.key, detail)
+	text := fmt.Sprintf("%s  %-7s  %-11s  %-20s  %s", r.at.Format(timeOfDay), r.typ, resource, r.key, detail)
 	return screen.Line{Text: strings.TrimRight(text, " "), Style: styleOf(r)}
 }
 

@@ -27,10 +27,10 @@ func TestTableLines(t *testing.T) {
 		{kind: "pods", state: "idle"},
 	})
 	want := `
-KIND         OBJECTS       RV  EVENTS/S      LAG  BACKLOG  SLOW BACKLOG  LISTS  STATE
-nodes              4       12       0.5    0.4ms        0             0      1  watching
-deployments     1000  1234567    1234.6     3.2s       17           250      3  backing off
-pods               0        -       0.0        0        0             0      0  idle
+KIND         OBJECTS       RV  EVENTS/S    LAG  BACKLOG  SLOW  LISTS  STATE
+nodes              4       12       0.5  0.4ms        0     0      1  watching
+deployments     1000  1234567    1234.6   3.2s       17   250      3  backing off
+pods               0        -       0.0      0        0     0      0  idle
 `
 	if got := "\n" + texts(lines); got != want {
 		t.Errorf("got%s\nwant%s", got, want)
@@ -51,11 +51,11 @@ func TestStreamLines(t *testing.T) {
 	}
 	lines = append(lines, eventLine(noon, "FAULT", "pods: the watch ends", screen.Bad))
 	want := `
-12:00:00.250  ADDED    pods         shop/web-1                  Pending
-12:00:01.250  UPDATED  pods         shop/web-1                  spec.containers[name=web].image: "web:1" -> "web:2", and 2 more
+12:00:00.250  ADDED    pods         shop/web-1            Pending
+12:00:01.250  UPDATED  pods         shop/web-1            spec.containers[name=web].image: "web:1" -> "web:2", and 2 more
 12:00:02.250  ADDED    pods         node-with-a-name-of-some-length.example.com  NotReady
-12:00:03.250  DELETED  pods         shop/web-1                  was Running
-12:00:03.250  DELETED  pods         shop/web-1                  (last known: the deletion itself was not seen)
+12:00:03.250  DELETED  pods         shop/web-1            was Running
+12:00:03.250  DELETED  pods         shop/web-1            (last known: the deletion itself was not seen)
 12:00:00.250  ADDED    pods         a
 12:00:00.250  FAULT    pods: the watch ends
 `

@@ -96,7 +96,7 @@ func newTrack[T object](stop context.Context, resource schema.GroupVersionResour
 }
 
 // demoBackoff is shorter than the default, which waits up to 30 s for a server that fails as often as the demo's does.
-var demoBackoff = reflector.Backoff{Initial: 400 * time.Millisecond, Max: 3 * time.Second, Jitter: 0.5, ResetAfter: 5 * time.Second}
+var demoBackoff = reflector.Backoff{Initial: 300 * time.Millisecond, Max: 2 * time.Second, Jitter: 0.5, ResetAfter: 5 * time.Second}
 
 func sleep(ctx context.Context, d time.Duration) {
 	timer := time.NewTimer(d)

@@ -39,9 +39,8 @@ func Detect(w io.Writer, getenv func(string) string) Terminal {
 
 // Display shows a stream of lines and, on a terminal, a panel below it, each line cut to the terminal's width. Safe for concurrent use.
 type Display struct {
-	term Terminal
-
 	mu    sync.Mutex // guards what follows, and keeps writes whole
+	term  Terminal
 	w     io.Writer
 	panel []Line
 	drawn int   // lines of the panel on the terminal
@@ -52,7 +51,13 @@ type Display struct {
 func NewDisplay(w io.Writer, term Terminal) *Display { return &Display{w: w, term: term} }
 
 // Live reports whether the panel is shown and refreshed in place.
-func (d *Display) Live() bool { return d.term.Size != nil }
+func (d *Display) Live() bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.liveLocked()
+}
+
+func (d *Display) liveLocked() bool { return d.term.Size != nil }
 
 // Print adds lines to the stream.
 func (d *Display) Print(lines ...Line) error {
@@ -65,20 +70,20 @@ func (d *Display) Print(lines ...Line) error {
 func (d *Display) Refresh(lines, panel []Line) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.Live() {
+	if d.liveLocked() {
 		d.panel = panel
 	}
 	return d.writeLocked(lines)
 }
 
-// Close leaves the panel where it is, as the last part of the stream.
+// Close leaves the panel where it is, as the last part of the stream. What is printed later has no panel below it and is not cut.
 func (d *Display) Close() error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.drawn > 0 {
 		d.sendLocked(showCursor)
 	}
-	d.panel, d.drawn = nil, 0
+	d.panel, d.drawn, d.term.Size = nil, 0, nil
 	return d.err
 }
 
@@ -90,7 +95,7 @@ const (
 
 func (d *Display) writeLocked(lines []Line) error {
 	var b strings.Builder
-	if !d.Live() {
+	if !d.liveLocked() {
 		for _, l := range lines {
 			l.Text = clean(l.Text)
 			b.WriteString(l.paint(d.term.Color) + "\n")

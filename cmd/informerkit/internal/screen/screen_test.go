@@ -83,12 +83,12 @@ func TestDisplayRefreshesItsPanelInPlace(t *testing.T) {
 			hideCursor + "a\nP1\nP2\n" +
 			"\r\x1b[2A" + clearBelow + "b\nP1\nP2\n" +
 			"\r\x1b[2A" + clearBelow + "wider th…\n" +
-			showCursor + "end\n"},
+			showCursor + "the end is not cut\n"},
 		{"colors", true, "" +
 			hideCursor + "a\n\x1b[1mP1\x1b[0m\nP2\n" +
 			"\r\x1b[2A" + clearBelow + "\x1b[31mb\x1b[0m\n\x1b[1mP1\x1b[0m\nP2\n" +
 			"\r\x1b[2A" + clearBelow + "wider th…\n" +
-			showCursor + "end\n"},
+			showCursor + "the end is not cut\n"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			var out bytes.Buffer
@@ -98,7 +98,7 @@ func TestDisplayRefreshesItsPanelInPlace(t *testing.T) {
 			d.Print(Line{"b", Bad})
 			d.Refresh(nil, []Line{{Text: "wider than that"}})
 			d.Close()
-			d.Print(Line{Text: "end"})
+			d.Print(Line{Text: "the end is not cut"})
 			if got := out.String(); got != test.want {
 				t.Errorf("got  %q\nwant %q", got, test.want)
 			}
