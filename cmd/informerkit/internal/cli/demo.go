@@ -52,7 +52,8 @@ are the stream of changes and a table, refreshed in place on a terminal:
   LISTS    how often the collection was listed; more than once after a fault that took the history away
 
 Now and then something goes wrong at the server (FAULT), the informer notices (PROBLEM), waits a little (its back-off is shorter here
-than by default) and catches up by itself (IN STEP). In the end each copy, and what the handler was told, is compared with the server's objects one by one: exit code 1 if anything differs.`,
+than by default) and catches up by itself (IN STEP). In the end each copy, and what the handler was told, is compared with the
+server's objects one by one: exit code 1 if anything differs.`,
 		Example: `  informerkit demo --for 10s
   informerkit demo --seed 7 --rate 200 --slow 1s
   informerkit demo --faults=false | grep pods`,

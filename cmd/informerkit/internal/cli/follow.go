@@ -146,7 +146,11 @@ func (f follower[T]) takeNotes(ctx context.Context, inf *informer.Informer[T]) {
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
 	for {
-		if note := n.next(f.name, inf.Status(), time.Now()); note != "" {
+		status := inf.Status()
+		if note := n.next(f.name, status, time.Now()); note != "" {
+			f.say(note)
+		}
+		for _, note := range n.leftOut(f.name, status) {
 			f.say(note)
 		}
 		select {

@@ -185,3 +185,24 @@ func TestFollowerEndsInTime(t *testing.T) {
 		hang.Remove()
 	})
 }
+
+func TestFollowerSaysWhatIsLeftOut(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := apitest.NewServer(apitest.Options{})
+		defer server.Close()
+		create(t, server, newPod("shop", "web-1"))
+		create(t, server, newPod("shop", "web-2"))
+		server.Inject(apitest.Fault{Undecodable: []string{"shop/web-2"}})
+		ctx, cancel := context.WithCancel(t.Context())
+		f := follow(ctx, server, false, nil)
+		time.Sleep(5 * time.Second)
+		shown, said := f.soFar()
+		if !slices.Equal(shown, []string{"ADDED shop/web-1"}) || len(said) != 1 || !strings.HasPrefix(said[0], "pods: shop/web-2 is left out (decode): ") {
+			t.Errorf("shown %q, said %q", shown, said)
+		}
+		cancel()
+		if err := <-f.err; err != nil {
+			t.Error(err)
+		}
+	})
+}

@@ -16,8 +16,23 @@ const (
 // notes says, in as few lines as will do, that a copy is not in step with the server and why. The zero value starts with
 // the first status it sees.
 type notes struct {
-	began time.Time // of the present trouble; zero if there is none
-	said  time.Time // when it was last spoken of; zero if it was not
+	began time.Time        // of the present trouble; zero if there is none
+	said  time.Time        // when it was last spoken of; zero if it was not
+	out   map[string]error // the objects that are left out, and why, as last told
+}
+
+// leftOut is what to say of objects that could not be taken in, each once for each reason.
+func (n *notes) leftOut(name string, s informer.Status) []string {
+	var lines []string
+	out := map[string]error{}
+	for _, q := range s.Quarantined {
+		out[q.Key] = q.Err
+		if had, ok := n.out[q.Key]; !ok || had.Error() != q.Err.Error() {
+			lines = append(lines, fmt.Sprintf("%s: %s is left out (%s): %s", name, q.Key, q.Reason, describe(q.Err)))
+		}
+	}
+	n.out = out
+	return lines
 }
 
 // next is what to say at a status; "" nothing.

@@ -71,3 +71,26 @@ func TestNotesAreOneLine(t *testing.T) {
 		t.Errorf("got %q", got)
 	}
 }
+
+func TestObjectsLeftOutAreToldOnceForEachReason(t *testing.T) {
+	var n notes
+	status := func(entries ...informer.Quarantined) informer.Status { return informer.Status{Quarantined: entries} }
+	bad := informer.Quarantined{Key: "shop/web-1", Reason: informer.ReasonDecode, Err: errors.New("odd")}
+	worse := informer.Quarantined{Key: "shop/web-1", Reason: informer.ReasonDecode, Err: errors.New("odder")}
+	other := informer.Quarantined{Key: "shop/web-2", Reason: informer.ReasonKey, Err: errors.New("odd")}
+	for i, step := range []struct {
+		status informer.Status
+		want   string
+	}{
+		{status(), ""},
+		{status(bad), "pods: shop/web-1 is left out (decode): odd"},
+		{status(bad, other), "pods: shop/web-2 is left out (key): odd"},
+		{status(worse, other), "pods: shop/web-1 is left out (decode): odder"},
+		{status(other), ""},
+		{status(worse, other), "pods: shop/web-1 is left out (decode): odder"},
+	} {
+		if got := strings.Join(n.leftOut("pods", step.status), "\n"); got != step.want {
+			t.Errorf("step %d: got %q, want %q", i, got, step.want)
+		}
+	}
+}

@@ -42,11 +42,9 @@ type track[T object] struct {
 	resource schema.GroupVersionResource
 	informer *informer.Informer[T]
 	output   *informer.Registration[T]
-	slow     *informer.Registration[T]
 	ledger   *ledger
 	tell     func(resource string, r record)
-	stop     context.Context // ends the slow handler's dawdling
-	progress chan struct{}   // holds a token after something was told
+	progress chan struct{} // holds a token after something was told
 
 	mu       sync.Mutex   // guards what follows
 	told     map[string]T // what the events told so far amount to
@@ -72,7 +70,7 @@ type counts struct {
 // newTrack follows source. The slow handler takes delay for each object; 0: there is none. stop ends with the demo.
 func newTrack[T object](stop context.Context, resource schema.GroupVersionResource, source listwatch.Source[T], l *ledger, delay time.Duration,
 	tell func(string, record), problem func(string, error)) (*track[T], error) {
-	t := &track[T]{resource: resource, ledger: l, tell: tell, stop: stop, told: map[string]T{}, progress: make(chan struct{}, 1)}
+	t := &track[T]{resource: resource, ledger: l, tell: tell, told: map[string]T{}, progress: make(chan struct{}, 1)}
 	var err error
 	t.informer, err = informer.New(source, informer.Options[T]{
 		Name: resource.Resource,
@@ -90,7 +88,7 @@ func newTrack[T object](stop context.Context, resource schema.GroupVersionResour
 	t.output = t.informer.AddHandler(informer.Handler[T]{Event: t.event}, informer.HandlerOptions{Name: "output"})
 	if delay > 0 {
 		dawdle := func(informer.Event[T]) { sleep(stop, delay) }
-		t.slow = t.informer.AddHandler(informer.Handler[T]{Event: dawdle}, informer.HandlerOptions{Name: "slow", Delivery: informer.LatestState})
+		t.informer.AddHandler(informer.Handler[T]{Event: dawdle}, informer.HandlerOptions{Name: "slow", Delivery: informer.LatestState})
 	}
 	return t, nil
 }
