@@ -54,7 +54,8 @@ type ListerWatcherWithContext interface {
 	WatcherWithContext
 }
 
-// ToListerWithContext returns l itself if it can, or else l with the context unused.
+// ToListerWithContext returns l itself if it can, or else l whose calls return when the context ends, though what l does may go on
+// in a goroutine of its own.
 func ToListerWithContext(l Lister) ListerWithContext {
 	if l, ok := l.(ListerWithContext); ok {
 		return l
@@ -64,11 +65,12 @@ func ToListerWithContext(l Lister) ListerWithContext {
 
 type contextLister struct{ Lister }
 
-func (l contextLister) ListWithContext(_ context.Context, options metav1.ListOptions) (runtime.Object, error) {
-	return l.List(options)
+func (l contextLister) ListWithContext(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
+	return withContext(ctx, func() (runtime.Object, error) { return l.List(options) }, forget)
 }
 
-// ToWatcherWithContext returns w itself if it can, or else w with the context unused.
+// ToWatcherWithContext returns w itself if it can, or else w whose calls return when the context ends, though what w does may go on
+// in a goroutine of its own.
 func ToWatcherWithContext(w Watcher) WatcherWithContext {
 	if w, ok := w.(WatcherWithContext); ok {
 		return w
@@ -78,11 +80,12 @@ func ToWatcherWithContext(w Watcher) WatcherWithContext {
 
 type contextWatcher struct{ Watcher }
 
-func (w contextWatcher) WatchWithContext(_ context.Context, options metav1.ListOptions) (watch.Interface, error) {
-	return w.Watch(options)
+func (w contextWatcher) WatchWithContext(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
+	return withContext(ctx, func() (watch.Interface, error) { return w.Watch(options) }, stopWatch)
 }
 
-// ToListerWatcherWithContext returns lw itself if it can, or else lw with the context unused.
+// ToListerWatcherWithContext returns lw itself if it can, or else lw as [ToListerWithContext] and [ToWatcherWithContext]
+// make it.
 func ToListerWatcherWithContext(lw ListerWatcher) ListerWatcherWithContext {
 	if lw, ok := lw.(ListerWatcherWithContext); ok {
 		return lw
@@ -180,7 +183,7 @@ func (lw *ListWatch) ListWithContext(ctx context.Context, options metav1.ListOpt
 	case lw.ListWithContextFunc != nil:
 		return lw.ListWithContextFunc(ctx, lw.chunking(options))
 	case lw.ListFunc != nil:
-		return lw.ListFunc(lw.chunking(options))
+		return withContext(ctx, func() (runtime.Object, error) { return lw.ListFunc(lw.chunking(options)) }, forget)
 	}
 	return nil, errors.New("ListWatch has no function to list")
 }
@@ -208,7 +211,7 @@ func (lw *ListWatch) WatchWithContext(ctx context.Context, options metav1.ListOp
 	case lw.WatchFuncWithContext != nil:
 		return lw.WatchFuncWithContext(ctx, options)
 	case lw.WatchFunc != nil:
-		return lw.WatchFunc(options)
+		return withContext(ctx, func() (watch.Interface, error) { return lw.WatchFunc(options) }, stopWatch)
 	}
 	return nil, errors.New("ListWatch has no function to watch")
 }
