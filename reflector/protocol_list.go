@@ -85,7 +85,8 @@ func (m *machine) listFailed(now time.Time, random float64, err error) action {
 		} else {
 			m.consistent = true
 		}
-	case tooLarge:
+	case tooLarge, unsupported:
+		// A resource version of another server may not even be one here.
 		m.consistent = true
 	case notFound:
 		return m.missing(now, random, err)

@@ -103,6 +103,7 @@ func (m *machine) streamingFailed(now time.Time, random float64, err error, last
 // giveUpStreaming makes this and all further lists paged ones, at once: that happens only once in a run.
 func (m *machine) giveUpStreaming(now time.Time, random float64, why, report error) action {
 	if m.opts.Streaming == StreamingOn {
+		m.consistent = m.consistent || classify(why) == unsupported // perhaps it is the resource version that it refuses
 		return m.fail(now, random, why, true)
 	}
 	m.noStreaming = why
