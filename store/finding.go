@@ -135,11 +135,9 @@ func (e every[T]) load(i int, w *words) bool {
 	const chunks = blockSlots >> slotBits // of a block
 	all := e.s.objects.chunks
 	for k := i * chunks; k < min(len(all), (i+1)*chunks); k++ {
-		for j := range all[k].pages {
-			if p := all[k].pages[j].Load(); p != nil {
-				slot := k<<slotBits | j<<pageBits
-				w[slot>>6&(blockWords-1)] |= uint64(p.live) << (slot & 63)
-			}
+		for j, m := range &all[k].live {
+			slot := k<<slotBits | j<<pageBits
+			w[slot>>6&(blockWords-1)] |= uint64(m) << (slot & 63)
 		}
 	}
 	return true

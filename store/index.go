@@ -71,7 +71,7 @@ func (ix *Index[T]) Get(s *Snapshot[T], value string) iter.Seq2[string, T] {
 				return
 			}
 			for _, slot := range run {
-				if at := s.objects.at(slot); !yield(at.key, at.val) {
+				if at := s.objects.at(slot); !yield(at.key, s.refs.unpack(at.val)) {
 					return
 				}
 			}
@@ -116,8 +116,8 @@ func (ix *Index[T]) posting(s *Snapshot[T], value string) (posting, bool) {
 
 // scan makes the index for a snapshot that does not have it.
 func (ix *Index[T]) scan(s *Snapshot[T]) *indexView[T] {
-	x := newIndexing(ix)
-	x.fill(s.objects, stamp{aside, aside})
+	x := newIndexing(ix, new(columns))
+	x.fill(s.objects, s.refs, stamp{aside, aside})
 	v := x.view()
 	return &v
 }

@@ -209,7 +209,7 @@ func TestUserFunctionsMayReadTheStore(t *testing.T) {
 	}
 	s, w := New(Options[*object]{Same: func(prev, next *object) bool { read(); return sameID(prev, next) }})
 	AddIndex(w, "all", func(o *object) ([]string, error) { read(); return nil, errors.New("none") })
-	for n := range 2 * quick {
+	for n := range 100 {
 		commit(w, "a", &object{id: n})
 		r := w.Replace()
 		for i := range n {

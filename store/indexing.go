@@ -13,16 +13,17 @@ type indexing[T any] struct {
 	ix       *Index[T]
 	values   table[posting]
 	failures table[Failure] // by the key of the object
-	refs     []uint32       // by the object's slot: what it is indexed under
+	under    *columns       // by the object's slot: what it is indexed under, in column col
+	col      int
 	tuples   tuples
 	ids      [2][]uint32 // scratch
 }
 
-// A ref is 0 (no value), the slot of the only value in values plus one, or the number of a tuple with this bit set.
-const refTuple = 1 << 31
+// In under, 0 says no value, a number the slot (plus one) of the only value in values, and this bit the number of a tuple.
+const underTuple = 1 << 31
 
-func newIndexing[T any](ix *Index[T]) *indexing[T] {
-	return &indexing[T]{ix: ix, values: newTable[posting](), failures: newTable[Failure]()}
+func newIndexing[T any](ix *Index[T], under *columns) *indexing[T] {
+	return &indexing[T]{ix: ix, under: under, col: under.add(), values: newTable(setAlone[posting]), failures: newTable(setAlone[Failure])}
 }
 
 func (x *indexing[T]) view() indexView[T] {
@@ -30,11 +31,11 @@ func (x *indexing[T]) view() indexView[T] {
 }
 
 // fill indexes all of c.
-func (x *indexing[T]) fill(c *content[T], st stamp) {
+func (x *indexing[T]) fill(c *content[ref], r refs[T], st stamp) {
 	var sc scratch
 	for slot, at := range c.all() {
 		sc.reset()
-		if t, changed := x.plan(&sc, 0, false, at.key, at.val); changed {
+		if t, changed := x.plan(&sc, 0, false, at.key, r.unpack(at.val)); changed {
 			x.apply(&sc, t, slot, at.key, st)
 		}
 	}
@@ -98,14 +99,14 @@ func (x *indexing[T]) failed(key string) bool {
 
 // has reports whether the object at slot is indexed under exactly these values.
 func (x *indexing[T]) has(slot uint32, values []string) bool {
-	ref := x.ref(slot)
+	u := x.under.get(slot, x.col)
 	switch {
-	case ref == 0:
+	case u == 0:
 		return len(values) == 0
-	case ref&refTuple == 0:
-		return len(values) == 1 && x.values.cur.at(ref-1).key == values[0]
+	case u&underTuple == 0:
+		return len(values) == 1 && x.values.cur.at(u-1).key == values[0]
 	}
-	ids := x.tuples.list[ref&^refTuple].ids
+	ids := x.tuples.list[u&^underTuple].ids
 	if len(ids) != len(values) {
 		return false
 	}
@@ -117,18 +118,11 @@ func (x *indexing[T]) has(slot uint32, values []string) bool {
 	return true
 }
 
-func (x *indexing[T]) ref(slot uint32) uint32 {
-	if int(slot) >= len(x.refs) {
-		return 0
-	}
-	return x.refs[slot]
-}
-
 // apply does a task for the object with this key, at slot.
 func (x *indexing[T]) apply(sc *scratch, t task, slot uint32, key string, st stamp) {
 	x.note(key, t.err, st)
 	// Both lists are in the order of the values' strings.
-	old, ids := x.idsOf(x.ref(slot), x.ids[0][:0]), x.ids[1][:0]
+	old, ids := x.idsOf(x.under.get(slot, x.col), x.ids[0][:0]), x.ids[1][:0]
 	i := 0
 	for _, v := range sc.values[t.lo:t.hi] {
 		for i < len(old) && x.values.cur.at(old[i]).key < v {
@@ -145,7 +139,7 @@ func (x *indexing[T]) apply(sc *scratch, t task, slot uint32, key string, st sta
 	for ; i < len(old); i++ {
 		x.leave(old[i], slot, st)
 	}
-	x.setRef(slot, ids)
+	x.setUnder(slot, ids)
 	x.ids = [2][]uint32{old[:0], ids[:0]}
 }
 
@@ -173,35 +167,30 @@ func (x *indexing[T]) note(key string, err error, st stamp) {
 	}
 }
 
-// idsOf appends the numbers of the values behind a ref.
-func (x *indexing[T]) idsOf(ref uint32, to []uint32) []uint32 {
+// idsOf appends the numbers of the values that an entry of under stands for.
+func (x *indexing[T]) idsOf(u uint32, to []uint32) []uint32 {
 	switch {
-	case ref == 0:
+	case u == 0:
 		return to
-	case ref&refTuple == 0:
-		return append(to, ref-1)
+	case u&underTuple == 0:
+		return append(to, u-1)
 	}
-	return append(to, x.tuples.list[ref&^refTuple].ids...)
+	return append(to, x.tuples.list[u&^underTuple].ids...)
 }
 
-func (x *indexing[T]) setRef(slot uint32, ids []uint32) {
-	for int(slot) >= len(x.refs) {
-		if len(ids) == 0 {
-			return
-		}
-		x.refs = append(x.refs, 0)
+func (x *indexing[T]) setUnder(slot uint32, ids []uint32) {
+	if old := x.under.get(slot, x.col); old&underTuple != 0 {
+		x.tuples.release(old &^ underTuple)
 	}
-	if old := x.refs[slot]; old&refTuple != 0 {
-		x.tuples.release(old &^ refTuple)
-	}
+	var u uint32
 	switch len(ids) {
 	case 0:
-		x.refs[slot] = 0
 	case 1:
-		x.refs[slot] = ids[0] + 1
+		u = ids[0] + 1
 	default:
-		x.refs[slot] = refTuple | x.tuples.intern(ids)
+		u = underTuple | x.tuples.intern(ids)
 	}
+	x.under.set(slot, x.col, u)
 }
 
 // join puts slot under value and returns the value's number.
@@ -213,13 +202,13 @@ func (x *indexing[T]) join(value string, slot uint32, st stamp) uint32 {
 	}
 	p := at.val
 	if p.set == nil {
-		next := &set{owner: st.pages}
+		next := &set{owner: st.made}
 		next.add(p.one)
 		next.add(slot)
 		x.values.update(id, posting{set: next}, st)
 		return id
 	}
-	next := p.set.own(st.pages)
+	next := p.set.own(st.made)
 	next.add(slot)
 	if next != p.set {
 		x.values.update(id, posting{set: next}, st)
@@ -234,7 +223,7 @@ func (x *indexing[T]) leave(id, slot uint32, st stamp) {
 		x.values.remove(hashOf(at.key), id, st)
 		return
 	}
-	next := at.val.set.own(st.pages)
+	next := at.val.set.own(st.made)
 	next.remove(slot)
 	if next != at.val.set {
 		x.values.update(id, posting{set: next}, st)

@@ -27,7 +27,7 @@ func checkInvariants[T any](t testing.TB, w *Writer[T]) {
 		bad("objects: %v", err)
 	}
 	for _, x := range w.indexes {
-		if err := checkIndexing(x, w.objects.cur); err != nil {
+		if err := checkIndexing(x, w.objects.cur, w.refs); err != nil {
 			bad("index %q: %v", x.ix.name, err)
 		}
 	}
@@ -46,24 +46,20 @@ func checkTable[V any](tb *table[V]) error {
 		}
 		for j := range ch.pages {
 			p := ch.pages[j].Load()
-			if p == nil {
-				continue
+			if (p == nil) != (ch.live[j] == 0) || p == nil && ch.owned>>j&1 != 0 {
+				return fmt.Errorf("page %d.%d: %v, live %b, owned %b", i, j, p, ch.live[j], ch.owned)
 			}
-			if p.live == 0 {
-				return fmt.Errorf("page %d.%d is empty", i, j)
-			}
-			for k := range p.cells {
+			for k := 0; p != nil && k < pageCells; k++ {
 				slot := uint32(i<<slotBits | j<<pageBits | k)
-				at := &p.cells[k]
-				if p.live>>k&1 == 0 {
-					if any(at.val) != any(*new(V)) || at.key != "" {
-						return fmt.Errorf("free slot %d holds %q", slot, at.key)
+				if ch.live[j]>>k&1 == 0 {
+					if any(p[k].val) != any(*new(V)) {
+						return fmt.Errorf("free slot %d holds a value", slot)
 					}
 					continue
 				}
 				live[slot] = true
-				if found, at := tb.cur.find(hashOf(p.cells[k].key), p.cells[k].key); at == nil || found != slot {
-					return fmt.Errorf("key %q is at slot %d, found at %d", p.cells[k].key, slot, found)
+				if found, at := tb.cur.find(hashOf(p[k].key), p[k].key); at == nil || found != slot {
+					return fmt.Errorf("key %q is at slot %d, found at %d", p[k].key, slot, found)
 				}
 			}
 		}
@@ -104,7 +100,7 @@ func checkSlots(s *slots, live map[uint32]bool, h *hints) error {
 }
 
 // checkIndexing compares an index with one rebuilt from the objects.
-func checkIndexing[T any](x *indexing[T], objects *content[T]) error {
+func checkIndexing[T any](x *indexing[T], objects *content[ref], r refs[T]) error {
 	if err := checkTable(&x.values); err != nil {
 		return fmt.Errorf("values: %w", err)
 	}
@@ -113,9 +109,9 @@ func checkIndexing[T any](x *indexing[T], objects *content[T]) error {
 	}
 	want := map[string][]uint32{}
 	failed := 0
-	refs := map[uint32]uint32{}
+	tuples := map[uint32]uint32{}
 	for slot, at := range objects.all() {
-		values, err := x.ix.call(at.val)
+		values, err := x.ix.call(r.unpack(at.val))
 		if err != nil {
 			failed++
 			if !x.failed(at.key) {
@@ -130,21 +126,21 @@ func checkIndexing[T any](x *indexing[T], objects *content[T]) error {
 		for _, v := range values {
 			want[v] = append(want[v], slot)
 		}
-		if ref := x.ref(slot); ref&refTuple != 0 {
-			refs[ref&^refTuple]++
+		if u := x.under.get(slot, x.col); u&underTuple != 0 {
+			tuples[u&^underTuple]++
 		}
 	}
 	if failed != x.failures.n {
 		return fmt.Errorf("%d failures recorded, %d found", x.failures.n, failed)
 	}
-	for slot, ref := range x.refs {
-		if ref != 0 && objects.lookup(uint32(slot)) == nil {
+	for slot := range x.under.height() {
+		if x.under.get(uint32(slot), x.col) != 0 && objects.lookup(uint32(slot)) == nil {
 			return fmt.Errorf("slot %d is free and has values", slot)
 		}
 	}
 	for i, tu := range x.tuples.list {
-		if tu.refs != refs[uint32(i)] {
-			return fmt.Errorf("tuple %d has %d references, counted as %d", i, refs[uint32(i)], tu.refs)
+		if tu.refs != tuples[uint32(i)] {
+			return fmt.Errorf("tuple %d has %d references, counted as %d", i, tuples[uint32(i)], tu.refs)
 		}
 	}
 	got := map[string][]uint32{}
@@ -211,7 +207,7 @@ func checkSet(s *set) error {
 	return nil
 }
 
-func checkOrdering[T any](x *ordering[T], objects *content[T], n int) error {
+func checkOrdering[T any](x *ordering[T], objects *content[ref], n int) error {
 	var keys []string
 	for i, l := range x.leaves {
 		if len(l.slots) == 0 || len(l.slots) > leafMax {

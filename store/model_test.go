@@ -104,7 +104,7 @@ func (m *machine) step() {
 	case 4:
 		m.commit(m.next(8))
 	case 5:
-		m.commit(m.next(quick * 4))
+		m.commit(m.next(quick * 3 / 2))
 	case 6:
 		m.replace()
 	case 7:

@@ -41,7 +41,7 @@ func (o *Order[T]) Range(s *Snapshot[T], from, to string) iter.Seq2[string, T] {
 		for ; i < len(leaves); i, j = i+1, 0 {
 			for _, slot := range leaves[i].slots[j:] {
 				at := s.objects.at(slot)
-				if to != "" && at.key >= to || !yield(at.key, at.val) {
+				if to != "" && at.key >= to || !yield(at.key, s.refs.unpack(at.val)) {
 					return
 				}
 			}
@@ -88,7 +88,7 @@ type ordering[T any] struct {
 func (x *ordering[T]) view() orderView[T] { return orderView[T]{x.o, x.leaves} }
 
 // search returns the place of the first key that is not below key: the end of a leaf, if that is where it would go.
-func search[T any](leaves []*leaf, c *content[T], key string) (i, j int) {
+func search(leaves []*leaf, c *content[ref], key string) (i, j int) {
 	compare := func(slot uint32) int {
 		if c.at(slot).key < key {
 			return -1
@@ -126,7 +126,7 @@ func (x *ordering[T]) ownList(gen uint64) {
 }
 
 // insert adds a slot whose key is in c.
-func (x *ordering[T]) insert(slot uint32, c *content[T], gen uint64) {
+func (x *ordering[T]) insert(slot uint32, c *content[ref], gen uint64) {
 	if len(x.leaves) == 0 {
 		x.owner, x.leaves = gen, []*leaf{{gen, []uint32{slot}}}
 		return
@@ -142,7 +142,7 @@ func (x *ordering[T]) insert(slot uint32, c *content[T], gen uint64) {
 }
 
 // remove removes a slot whose key is still in c.
-func (x *ordering[T]) remove(slot uint32, c *content[T], gen uint64) {
+func (x *ordering[T]) remove(slot uint32, c *content[ref], gen uint64) {
 	i, j := search(x.leaves, c, c.at(slot).key)
 	if i >= len(x.leaves) || j >= len(x.leaves[i].slots) || x.leaves[i].slots[j] != slot {
 		panic("BUG: store: stored key missing in an order")
@@ -159,7 +159,7 @@ func (x *ordering[T]) remove(slot uint32, c *content[T], gen uint64) {
 }
 
 // rebuild sorts all of c.
-func (x *ordering[T]) rebuild(c *content[T], gen uint64) {
+func (x *ordering[T]) rebuild(c *content[ref], gen uint64) {
 	type keyed struct {
 		key  string
 		slot uint32

@@ -33,10 +33,11 @@ func (w *Writer[T]) planPutLocked(hash uint32, key string, obj T, same func(prev
 	slot, at := w.objects.cur.find(hash, key)
 	c := Change[T]{Key: key, New: obj, HasNew: true}
 	if at != nil {
-		if same != nil && same(at.val, obj) {
+		old := w.refs.unpack(at.val)
+		if same != nil && same(old, obj) {
 			return
 		}
-		c.Key, c.Old, c.HadOld = at.key, at.val, true
+		c.Key, c.Old, c.HadOld = at.key, old, true
 	}
 	p := &w.plan
 	for i, x := range w.indexes {
@@ -49,22 +50,22 @@ func (w *Writer[T]) planPutLocked(hash uint32, key string, obj T, same func(prev
 	p.steps = append(p.steps, step{hash, slot})
 }
 
-func (w *Writer[T]) planDeleteLocked(hash, slot uint32, at *cell[T]) {
-	w.plan.changes = append(w.plan.changes, Change[T]{Key: at.key, Old: at.val, HadOld: true})
+func (w *Writer[T]) planDeleteLocked(hash, slot uint32, at *cell[ref]) {
+	w.plan.changes = append(w.plan.changes, Change[T]{Key: at.key, Old: w.refs.unpack(at.val), HadOld: true})
 	w.plan.steps = append(w.plan.steps, step{hash, slot})
 }
 
-// quick is the most changes that are applied while snapshots wait: some microseconds.
-const quick = 64
+// quick is the most changes that are written while snapshots may have to wait for it.
+const quick = 1024
 
 // applyLocked makes the plan the newest version.
 //
-// With few changes, indexes are changed in place, and Store.mu keeps snapshots away meanwhile; with many, the version so
-// far is frozen first, snapshots are given that one, and all is changed beside it. Point reads never wait: what they see
-// is either changed by one pointer (a single page) or made aside and published by one pointer.
-func (w *Writer[T]) applyLocked(revision string) {
-	p := &w.plan
-	if len(p.changes) > quick {
+// Objects are changed in place, one atomic write each, where no snapshot can reach them; or else (together), all that
+// changes is copied, and published by one pointer. Indexes are changed in place, and Store.mu keeps snapshots away
+// meanwhile. If there is much to do, the version so far is frozen first, so that nobody waits: snapshots are given
+// that one, and everything is changed beside it.
+func (w *Writer[T]) applyLocked(revision string, together bool) {
+	if len(w.plan.changes) > quick {
 		w.s.Snapshot()
 		w.applyStepsLocked()
 		w.s.mu.Lock()
@@ -72,6 +73,9 @@ func (w *Writer[T]) applyLocked(revision string) {
 	} else {
 		w.s.mu.Lock()
 		w.s.latest.Store(nil)
+		if together {
+			w.made = w.stampLocked()
+		}
 		w.applyStepsLocked()
 	}
 	defer w.s.mu.Unlock()
@@ -90,10 +94,7 @@ func (w *Writer[T]) applyStepsLocked() {
 	if len(p.changes) == 0 {
 		return
 	}
-	if len(p.changes) > 1 {
-		w.chunks = w.stampLocked()
-	}
-	st, ist := stamp{w.chunks, w.stampLocked()}, stamp{w.indexed, w.indexed}
+	st, ist := stamp{w.made, w.stampLocked()}, stamp{w.indexed, w.indexed}
 	tasks := p.tasks
 	for i := range p.changes {
 		c, s := &p.changes[i], p.steps[i]
@@ -103,15 +104,15 @@ func (w *Writer[T]) applyStepsLocked() {
 				x.drop(s.slot, c.Key, ist)
 			}
 			for _, o := range w.orders {
-				o.remove(s.slot, w.objects.cur, ist.pages)
+				o.remove(s.slot, w.objects.cur, ist.made)
 			}
 			w.objects.remove(s.hash, s.slot, st)
 		case c.HadOld:
-			w.objects.update(s.slot, c.New, st)
+			w.objects.update(s.slot, w.refs.pack(c.New), st)
 		default:
-			s.slot = w.objects.insert(s.hash, c.Key, c.New, st)
+			s.slot = w.objects.insert(s.hash, c.Key, w.refs.pack(c.New), st)
 			for _, o := range w.orders {
-				o.insert(s.slot, w.objects.cur, ist.pages)
+				o.insert(s.slot, w.objects.cur, ist.made)
 			}
 		}
 		for len(tasks) > 0 && tasks[0].step == i {

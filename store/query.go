@@ -58,7 +58,7 @@ func (s *Snapshot[T]) Select(q Query[T]) iter.Seq2[string, T] {
 				base := uint32(i<<blockBits | j<<6)
 				for ; x != 0; x &= x - 1 {
 					at := s.objects.at(base | uint32(bits.TrailingZeros64(x)))
-					if !yield(at.key, at.val) {
+					if !yield(at.key, s.refs.unpack(at.val)) {
 						return
 					}
 				}

@@ -21,7 +21,7 @@ type Replacement[T any] struct {
 func (r *Replacement[T]) Put(key string, obj T) {
 	hash := hashOf(key)
 	if slot, at := r.base.objects.find(hash, key); at != nil {
-		if r.w.same != nil && r.w.same(at.val, obj) {
+		if r.w.same != nil && r.w.same(r.w.refs.unpack(at.val), obj) {
 			if r.kept.set(slot) {
 				r.nkept++
 			}
@@ -64,21 +64,21 @@ func (r *Replacement[T]) Commit(revision string) []Change[T] {
 		}
 	}
 	for _, at := range restore {
-		w.planPutLocked(hashOf(at.key), at.key, at.val, w.same)
+		w.planPutLocked(hashOf(at.key), at.key, w.refs.unpack(at.val), w.same)
 	}
 	for i := range r.other.ops {
 		if o := &r.other.ops[i]; o.kind == opPut {
 			w.planPutLocked(o.hash, o.key, o.obj, w.same)
 		}
 	}
-	w.applyLocked(revision)
+	w.applyLocked(revision, true)
 	changes := w.plan.changes
 	*r = Replacement[T]{}
 	return changes
 }
 
 // resolveLocked returns the slots, in the version there is now, of keys that stay, and the objects to be restored there.
-func (r *Replacement[T]) resolveLocked() (keep bitset, restore []*cell[T]) {
+func (r *Replacement[T]) resolveLocked() (keep bitset, restore []*cell[ref]) {
 	if r.base == nil {
 		panic("store: Replacement used after Commit")
 	}

@@ -8,7 +8,8 @@ import (
 // Snapshot is one version of a store: objects, indexes and orders as one commit left them. It never changes, and holds up
 // nobody; what it costs is that the objects it shows stay in memory while it is referenced. Safe for concurrent use.
 type Snapshot[T any] struct {
-	objects  *content[T]
+	objects  *content[ref]
+	refs     refs[T]
 	n        int
 	version  uint64
 	revision string
@@ -35,8 +36,8 @@ func (s *Snapshot[T]) index(ix *Index[T]) *indexView[T] {
 
 // Get returns the object under key.
 func (s *Snapshot[T]) Get(key string) (obj T, ok bool) {
-	if _, at := s.objects.find(hashOf(key), key); at != nil {
-		return at.val, true
+	if r := getRef(s.objects, key); r.p != nil {
+		return s.refs.unpack(r), true
 	}
 	return obj, false
 }
@@ -45,14 +46,14 @@ func (s *Snapshot[T]) Get(key string) (obj T, ok bool) {
 func (s *Snapshot[T]) All() iter.Seq2[string, T] {
 	return func(yield func(string, T) bool) {
 		for _, ch := range s.objects.chunks {
-			for j := range ch.pages {
-				p := ch.pages[j].Load()
-				if p == nil {
+			for j, m := range &ch.live {
+				if m == 0 {
 					continue
 				}
-				for m := p.live; m != 0; m &= m - 1 {
-					at := &p.cells[bits.TrailingZeros16(m)]
-					if !yield(at.key, at.val) {
+				p := ch.pages[j].Load()
+				for ; m != 0; m &= m - 1 {
+					at := &p[bits.TrailingZeros16(m)]
+					if !yield(at.key, s.refs.unpack(at.val)) {
 						return
 					}
 				}

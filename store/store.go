@@ -16,8 +16,8 @@ type Options[T any] struct {
 // New returns an empty store, and the only handle that can change it.
 func New[T any](opts Options[T]) (*Store[T], *Writer[T]) {
 	s := &Store[T]{}
-	w := &Writer[T]{s: s, same: opts.Same, objects: newTable[T](), stamps: aside}
-	s.w = w
+	w := &Writer[T]{s: s, same: opts.Same, refs: newRefs[T](), objects: newTable(setRef), stamps: aside}
+	s.w, s.refs = w, w.refs
 	s.objects.Store(w.objects.cur)
 	s.revision.Store(new(string))
 	return s, w
@@ -25,7 +25,8 @@ func New[T any](opts Options[T]) (*Store[T], *Writer[T]) {
 
 // Store is the reading side. Safe for concurrent use; no method waits for a transaction to be worked out.
 type Store[T any] struct {
-	objects  atomic.Pointer[content[T]] // the newest version, for reads of one object
+	objects  atomic.Pointer[content[ref]] // the newest version, for reads of one object
+	refs     refs[T]
 	n        atomic.Int64
 	revision atomic.Pointer[string]
 
@@ -34,11 +35,12 @@ type Store[T any] struct {
 	w      *Writer[T]                  // mu guards what the writer says it guards
 }
 
-// Get returns the newest object under key. Lock-free: it waits for nobody, whatever the writer does. One Get sees a commit
-// whole or not at all, and so do Gets one after another: if one has seen a commit, later ones see it too.
+// Get returns the newest object under key. Lock-free: it waits for nobody, whatever the writer does. Gets one after another
+// never go back in time, and of a [Replacement] they see all or nothing; while a commit of several changes is going on,
+// they see some of them before others. Who reads more than one object takes a [Snapshot].
 func (s *Store[T]) Get(key string) (obj T, ok bool) {
-	if _, at := s.objects.Load().find(hashOf(key), key); at != nil {
-		return at.val, true
+	if r := getRef(s.objects.Load(), key); r.p != nil {
+		return s.refs.unpack(r), true
 	}
 	return obj, false
 }
@@ -50,7 +52,8 @@ func (s *Store[T]) Len() int { return int(s.n.Load()) }
 // follows sees at least that revision.
 func (s *Store[T]) Revision() string { return *s.revision.Load() }
 
-// Snapshot returns the newest version. It costs O(1), and waits at most for the few memory writes of one small commit.
+// Snapshot returns the newest version. It costs O(1). If nobody has taken one since the last commit it may have to wait
+// for a commit that is just being written, of up to 1,024 changes: some hundred microseconds at most. No user function runs then.
 func (s *Store[T]) Snapshot() *Snapshot[T] {
 	if latest := s.latest.Load(); latest != nil {
 		return latest

@@ -12,7 +12,7 @@ const (
 	pageCells = 1 << pageBits
 	chunkBits = 6
 	chunkLen  = 1 << chunkBits
-	slotBits  = pageBits + chunkBits // slots of a chunk
+	slotBits  = pageBits + chunkBits // of a slot in its chunk
 )
 
 type cell[V any] struct {
@@ -20,68 +20,83 @@ type cell[V any] struct {
 	val V
 }
 
-// page holds 16 neighbouring slots. A page that anybody else can reach never changes.
-type page[V any] struct {
-	owner uint64
-	live  uint16 // a bit per cell in use; other cells are zero
-	cells [pageCells]cell[V]
-}
+// page holds 16 neighbouring slots. Readers of the newest version may see the writer change it: a value, by the table's
+// set; never a key once it has its value. A cell that is not live has the zero value.
+type page[V any] [pageCells]cell[V]
 
-// chunk is a step of the way to a page. Readers of the newest version may see the writer put another page in.
+// chunk holds 64 neighbouring pages. Readers of the newest version may see the writer put another page in.
 type chunk[V any] struct {
 	owner uint64
-	pages [chunkLen]atomic.Pointer[page[V]]
+	owned uint64                            // a bit per page that was made since owner was given out
+	live  [chunkLen]uint16                  // a bit per cell; for the writer, and in snapshots
+	pages [chunkLen]atomic.Pointer[page[V]] // nil: no live cell
 }
 
-// content is one version of a table: values under string keys, each in a slot. The struct never changes once others can
-// reach it; its chunks and hints may, in the newest version (see table).
+// split takes a slot apart: the page in its chunk, the cell in its page.
+func split(slot uint32) (page, cell uint32) {
+	return slot >> pageBits & (chunkLen - 1), slot & (pageCells - 1)
+}
+
+// content is one version of a table: values under string keys, each in a slot. The struct and its list never change once
+// others can reach it.
 type content[V any] struct {
 	owner  uint64
 	hints  *hints
 	chunks []*chunk[V]
 }
 
-// lookup returns the cell in use at slot, or nil.
+// lookup returns the cell of a slot, or nil if it is not live. For the writer, and in snapshots.
 func (c *content[V]) lookup(slot uint32) *cell[V] {
 	i := int(slot >> slotBits)
 	if i >= len(c.chunks) {
 		return nil
 	}
-	p := c.chunks[i].pages[slot>>pageBits&(chunkLen-1)].Load()
-	if p == nil || p.live>>(slot&(pageCells-1))&1 == 0 {
-		return nil
+	j, k := split(slot)
+	if ch := c.chunks[i]; ch.live[j]>>k&1 != 0 {
+		return &ch.pages[j].Load()[k]
 	}
-	return &p.cells[slot&(pageCells-1)]
+	return nil
 }
 
-// at returns the cell at a slot known to be in use.
+// at returns the cell of a slot known to be live.
 func (c *content[V]) at(slot uint32) *cell[V] {
-	return &c.chunks[slot>>slotBits].pages[slot>>pageBits&(chunkLen-1)].Load().cells[slot&(pageCells-1)]
+	j, k := split(slot)
+	return &c.chunks[slot>>slotBits].pages[j].Load()[k]
 }
 
-// find returns where key is, or a nil cell.
+// find returns where key is, or a nil cell. For the writer, and in snapshots.
 func (c *content[V]) find(hash uint32, key string) (slot uint32, at *cell[V]) {
-	for slot, pos, ok := c.hints.first(hash); ok; slot, pos, ok = c.hints.next(hash, pos) {
-		if at := c.lookup(slot); at != nil && at.key == key {
-			return slot, at
+	h := c.hints
+	for i := h.start(hash); ; {
+		e := h.entries[i].Load()
+		if e == 0 {
+			return 0, nil
+		}
+		if uint32(e>>hintHash) == hash {
+			slot := uint32(e) - 1
+			if at := c.lookup(slot); at != nil && at.key == key {
+				return slot, at
+			}
+		}
+		if i++; i == len(h.entries) {
+			i = 0
 		}
 	}
-	return 0, nil
 }
 
 // all iterates in order of slots.
 func (c *content[V]) all() iter.Seq2[uint32, *cell[V]] {
 	return func(yield func(uint32, *cell[V]) bool) {
 		for i, ch := range c.chunks {
-			for j := range ch.pages {
-				p := ch.pages[j].Load()
-				if p == nil {
+			for j, m := range &ch.live {
+				if m == 0 {
 					continue
 				}
+				p := ch.pages[j].Load()
 				base := uint32(i<<slotBits | j<<pageBits)
-				for m := p.live; m != 0; m &= m - 1 {
+				for ; m != 0; m &= m - 1 {
 					k := bits.TrailingZeros16(m)
-					if !yield(base+uint32(k), &p.cells[k]) {
+					if !yield(base+uint32(k), &p[k]) {
 						return
 					}
 				}
@@ -92,8 +107,8 @@ func (c *content[V]) all() iter.Seq2[uint32, *cell[V]] {
 
 // stamp says what a change may do in place: that which carries the same number. Numbers are never used twice.
 type stamp struct {
-	chunks uint64 // chunks made since the last snapshot
-	pages  uint64 // pages and directories that nobody else can reach yet
+	made uint64 // pages and chunks that no snapshot can reach
+	list uint64 // lists of chunks that nobody else can reach at all
 }
 
 // table is the writer's hand on the newest version of a content.
@@ -101,11 +116,15 @@ type table[V any] struct {
 	cur   *content[V]
 	n     int
 	slots slots
+	set   func(at *V, val V) // changes a value that others may be reading
 }
 
-func newTable[V any]() table[V] {
-	return table[V]{cur: &content[V]{hints: newHints(0)}}
+func newTable[V any](set func(at *V, val V)) table[V] {
+	return table[V]{cur: &content[V]{hints: newHints(0)}, set: set}
 }
+
+// setAlone is for tables that nobody reads but in snapshots.
+func setAlone[V any](at *V, val V) { *at = val }
 
 // insert adds a key that is absent.
 func (t *table[V]) insert(hash uint32, key string, val V, st stamp) (slot uint32) {
@@ -115,59 +134,72 @@ func (t *table[V]) insert(hash uint32, key string, val V, st stamp) (slot uint32
 	}
 	t.cur.hints.add(hash, slot)
 	t.n++
-	t.put(slot, cell[V]{key, val}, true, st)
+	ch, p := t.ownPage(slot, st)
+	j, k := split(slot)
+	if p[k].key != "" { // left by remove
+		p = t.copyPage(ch, j)
+	}
+	p[k].key = key
+	t.set(&p[k].val, val)
+	ch.live[j] |= 1 << k
 	return slot
 }
 
-// update changes the value in a slot that is in use.
+// update changes the value in a live slot.
 func (t *table[V]) update(slot uint32, val V, st stamp) {
-	t.put(slot, cell[V]{t.cur.at(slot).key, val}, true, st)
+	_, p := t.ownPage(slot, st)
+	t.set(&p[slot&(pageCells-1)].val, val)
 }
 
 func (t *table[V]) remove(hash, slot uint32, st stamp) {
 	t.cur.hints.ghost(hash, slot)
-	t.put(slot, cell[V]{}, false, st)
+	ch, p := t.ownPage(slot, st)
+	j, k := split(slot)
+	t.set(&p[k].val, *new(V))
+	if ch.live[j] &^= 1 << k; ch.live[j] == 0 {
+		ch.pages[j].Store(nil)
+		ch.owned &^= 1 << j
+	} else if p[k].key == "" { // else insert clears it: a reader may be looking at it
+		t.copyPage(ch, j)
+	}
 	t.slots.give(slot)
 	if t.n--; len(t.cur.hints.entries) > 64*minHints && t.n*16 < len(t.cur.hints.entries) {
 		t.renewHints(st)
 	}
 }
 
-func (t *table[V]) renewHints(st stamp) {
-	own := t.ownDirectory(st, len(t.cur.chunks))
-	own.hints = own.hints.renewed(t.n + 1)
+// ownPage returns the page of a slot, and its chunk, both the writer's own.
+func (t *table[V]) ownPage(slot uint32, st stamp) (*chunk[V], *page[V]) {
+	ch := t.ownChunk(int(slot>>slotBits), st)
+	j, _ := split(slot)
+	if ch.owned>>j&1 != 0 {
+		return ch, ch.pages[j].Load()
+	}
+	return ch, t.copyPage(ch, j)
 }
 
-func (t *table[V]) put(slot uint32, c cell[V], live bool, st stamp) {
-	at := &t.ownChunk(int(slot>>slotBits), st).pages[slot>>pageBits&(chunkLen-1)]
-	old := at.Load()
-	p := old
-	if p == nil || p.owner != st.pages {
-		p = new(page[V])
-		if old != nil {
-			*p = *old
+// copyPage puts a copy of page j, with its live cells only, in its place in a chunk that is the writer's own.
+func (t *table[V]) copyPage(ch *chunk[V], j uint32) *page[V] {
+	next := new(page[V])
+	if p := ch.pages[j].Load(); p != nil {
+		*next = *p
+		for m := ^ch.live[j]; m != 0; m &= m - 1 {
+			next[bits.TrailingZeros16(m)] = cell[V]{}
 		}
-		p.owner = st.pages
 	}
-	p.cells[slot&(pageCells-1)] = c
-	bit := uint16(1) << (slot & (pageCells - 1))
-	if live {
-		p.live |= bit
-	} else if p.live &^= bit; p.live == 0 {
-		p = nil
-	}
-	if p != old {
-		at.Store(p)
-	}
+	ch.pages[j].Store(next)
+	ch.owned |= 1 << j
+	return next
 }
 
 func (t *table[V]) ownChunk(i int, st stamp) *chunk[V] {
-	if i < len(t.cur.chunks) && t.cur.chunks[i].owner == st.chunks {
+	if i < len(t.cur.chunks) && t.cur.chunks[i].owner == st.made {
 		return t.cur.chunks[i]
 	}
-	own := t.ownDirectory(st, max(i+1, len(t.cur.chunks)))
-	next := &chunk[V]{owner: st.chunks}
+	own := t.ownList(st, max(i+1, len(t.cur.chunks)))
+	next := &chunk[V]{owner: st.made}
 	if old := own.chunks[i]; old != nil {
+		next.live = old.live
 		for j := range old.pages {
 			if p := old.pages[j].Load(); p != nil {
 				next.pages[j].Store(p)
@@ -178,13 +210,18 @@ func (t *table[V]) ownChunk(i int, st stamp) *chunk[V] {
 	return next
 }
 
-// ownDirectory makes the newest version's struct and list of chunks the writer's own, n chunks long.
-func (t *table[V]) ownDirectory(st stamp, n int) *content[V] {
-	if t.cur.owner != st.pages || n > cap(t.cur.chunks) {
+// ownList makes the newest version's struct and list of chunks the writer's own, n chunks long.
+func (t *table[V]) ownList(st stamp, n int) *content[V] {
+	if t.cur.owner != st.list || n > cap(t.cur.chunks) {
 		chunks := make([]*chunk[V], n, n+n/8)
 		copy(chunks, t.cur.chunks)
-		t.cur = &content[V]{owner: st.pages, hints: t.cur.hints, chunks: chunks}
+		t.cur = &content[V]{owner: st.list, hints: t.cur.hints, chunks: chunks}
 	}
 	t.cur.chunks = t.cur.chunks[:n]
 	return t.cur
+}
+
+func (t *table[V]) renewHints(st stamp) {
+	own := t.ownList(st, len(t.cur.chunks))
+	own.hints = own.hints.renewed(t.n + 1)
 }

@@ -9,20 +9,22 @@ import (
 type Writer[T any] struct {
 	s    *Store[T]
 	same func(prev, next T) bool
+	refs refs[T]
 
 	// mu serializes transactions. It is held while Same and index functions run: they must not call the writer, and may
 	// read the store. Taken before Store.mu.
 	mu sync.Mutex
 
 	// The newest version. The writer reads it under mu, and changes what snapshots take over under Store.mu too.
-	objects  table[T]
+	objects  table[ref]
 	indexes  []*indexing[T]
 	orders   []*ordering[T]
+	under    columns // of the indexes; the writer's alone
 	version  uint64
 	revision string
 
 	stamps  uint64 // the last one given out, from aside on
-	chunks  uint64 // objects' chunks with this stamp can be changed in place
+	made    uint64 // what carries this stamp, of the objects, can be changed in place
 	indexed uint64 // so can all of the indexes and orders with this one
 
 	plan plan[T] // scratch, empty between transactions
@@ -53,7 +55,7 @@ func (w *Writer[T]) Commit(b *Batch[T]) []Change[T] {
 			}
 		}
 	}
-	w.applyLocked(b.Revision)
+	w.applyLocked(b.Revision, false)
 	b.changes = w.plan.changes
 	b.empty()
 	return b.changes
@@ -67,16 +69,19 @@ func (w *Writer[T]) Store() *Store[T] { return w.s }
 func (w *Writer[T]) RemoveIndex(ix *Index[T]) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.restructureLocked(func() {
-		w.indexes = slices.DeleteFunc(slices.Clone(w.indexes), func(x *indexing[T]) bool { return x.ix == ix })
-	})
+	i := slices.IndexFunc(w.indexes, func(x *indexing[T]) bool { return x.ix == ix })
+	if i < 0 {
+		return
+	}
+	w.under.drop(w.indexes[i].col)
+	w.restructureLocked(func() { w.indexes = slices.Concat(w.indexes[:i], w.indexes[i+1:]) })
 }
 
 func (w *Writer[T]) addIndex(ix *Index[T]) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	x := newIndexing(ix)
-	x.fill(w.objects.cur, stamp{aside, aside})
+	x := newIndexing(ix, &w.under)
+	x.fill(w.objects.cur, w.refs, stamp{aside, aside})
 	w.restructureLocked(func() { w.indexes = append(slices.Clone(w.indexes), x) })
 }
 
@@ -100,8 +105,8 @@ func (w *Writer[T]) stampLocked() uint64 {
 // freezeLocked makes the newest version a snapshot: what carries the old stamps is copied from now on before it is changed.
 // The caller holds Store.mu.
 func (w *Writer[T]) freezeLocked() *Snapshot[T] {
-	w.chunks, w.indexed = w.stampLocked(), w.stampLocked()
-	s := &Snapshot[T]{objects: w.objects.cur, n: w.objects.n, version: w.version, revision: w.revision}
+	w.made, w.indexed = w.stampLocked(), w.stampLocked()
+	s := &Snapshot[T]{objects: w.objects.cur, refs: w.refs, n: w.objects.n, version: w.version, revision: w.revision}
 	if len(w.indexes) > 0 {
 		s.indexes = make([]indexView[T], len(w.indexes))
 		for i, x := range w.indexes {
