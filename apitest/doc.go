@@ -5,8 +5,8 @@
 // ways, at the same time and on the same objects:
 //
 //   - in the same process: [Source] and [Server.ListerWatcher] list and watch, and [Create], [Update], [Delete], [Get] and
-//     [List] prepare and inspect state. Nothing runs in the background and all waiting is on channels and timers of the
-//     caller's goroutine, so this works inside a testing/synctest bubble;
+//     [List] prepare and inspect state. Nothing runs in the background, except a goroutine for each open watch of a
+//     ListerWatcher, and all waiting is on channels and timers, so this works inside a testing/synctest bubble;
 //   - over HTTP: [Server.Start] serves 127.0.0.1 and [Server.Config] gives the rest.Config for it. Typed clients (JSON and
 //     protobuf), dynamic and metadata clients, discovery and REST mappers, and kubectl's usual verbs work.
 //
@@ -27,8 +27,9 @@
 //
 // They are numbers from one counter for all resources, as with etcd; every write that changes something takes the next. Lists and watches
 // follow https://kubernetes.io/docs/reference/using-api/api-concepts/#resource-versions with one exception, on the side of
-// finding mistakes: a watch from a resource version that this server has never given out is answered with 410, where a real
-// server may wait for that version to come.
+// finding mistakes: a watch from a resource version that this server has never given out gets 410, where a real server waits
+// for that version to come. As from a real server, a watch whose options are good gets its 410 as an ERROR event; for one as the
+// answer to its request, use [Fault].Error.
 //
 // # Concurrency and ownership
 //

@@ -21,7 +21,8 @@ type Fault struct {
 	Times int
 
 	// Error is the answer. An API status error (those of k8s.io/apimachinery/pkg/api/errors, [TooLargeResourceVersion]) is sent as such,
-	// with its Retry-After; any other error breaks the connection without an answer, and is returned as it is in the process.
+	// with its Retry-After; any other error breaks the connection without an answer, and is returned as it is in the process
+	// (so that syscall.ECONNREFUSED is a refused connection there).
 	Error error
 	// AsEvent makes Error the first event of a watch that opens well, as servers tell 410, instead of the answer to its request.
 	AsEvent bool
