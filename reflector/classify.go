@@ -2,6 +2,7 @@ package reflector
 
 import (
 	"errors"
+	"net"
 	"net/http"
 	"strings"
 	"time"
@@ -44,8 +45,7 @@ func classify(err error) class {
 		return throttled
 	case errors.As(err, &decode):
 		return undecodable
-	case utilnet.IsConnectionRefused(err), apierrors.IsServiceUnavailable(err), apierrors.IsServerTimeout(err),
-		apierrors.IsTimeout(err), errors.Is(err, ErrTimeout):
+	case isUnreachable(err):
 		return unreachable
 	case apierrors.IsForbidden(err), apierrors.IsUnauthorized(err):
 		return denied
@@ -56,6 +56,15 @@ func classify(err error) class {
 		return unsupported
 	}
 	return otherError
+}
+
+// isUnreachable covers the server that does not answer, the way to it, what stands before it, and its own pleas for time.
+func isUnreachable(err error) bool {
+	var dns *net.DNSError
+	var op *net.OpError
+	return utilnet.IsConnectionRefused(err) || errors.As(err, &dns) || errors.As(err, &op) && op.Op == "dial" ||
+		apierrors.IsServiceUnavailable(err) || apierrors.IsServerTimeout(err) || apierrors.IsTimeout(err) ||
+		statusCode(err) == http.StatusBadGateway || errors.Is(err, ErrTimeout)
 }
 
 // isTooLarge knows both ways API servers say it: by cause since 1.17, by message before.

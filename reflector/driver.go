@@ -28,6 +28,8 @@ type driver[T any] struct {
 
 func (d *driver[T]) do(act action) input {
 	switch act.do {
+	case doBegin:
+		return d.begin()
 	case doList:
 		return d.list(act)
 	case doStream, doWatch:
@@ -42,22 +44,22 @@ func (d *driver[T]) do(act action) input {
 	panic("BUG: reflector: unknown action")
 }
 
-// beginList waits for a place among the lists and starts a replacement.
-func (d *driver[T]) beginList() error {
+// begin waits for a place among the lists, unless there is one already, and starts a replacement.
+func (d *driver[T]) begin() input {
 	d.endStream()
 	d.replacement = nil
 	if d.release == nil {
 		d.board.enter(d.opts.Clock.Now(), Queued)
 		release, err := d.opts.Limiter.Acquire(d.ctx, d.opts.Priority)
 		if err != nil {
-			return err
+			return input{kind: cancelled, err: err}
 		}
 		d.release = release
 	}
 	d.board.enter(d.opts.Clock.Now(), Listing)
 	d.board.set(func(s *Status) { s.Received, s.Expected = 0, -1 })
 	d.replacement = d.sink.Replace(d.ctx)
-	return nil
+	return input{kind: begun}
 }
 
 // endList drops what was not committed and gives the place back.
@@ -83,13 +85,6 @@ func (d *driver[T]) endStream() {
 }
 
 func (d *driver[T]) list(act action) input {
-	if act.opts.Continue == "" {
-		if err := d.beginList(); err != nil {
-			return input{kind: cancelled, err: err}
-		}
-		// The wait for a place is not the request's.
-		act.until = d.opts.Clock.Now().Add(d.opts.RequestTimeout)
-	}
 	dog := newWatchdog(d.ctx, d.opts.Clock, act.until)
 	var got listwatch.Page[T]
 	err := safely("Source.List", func() (err error) {
@@ -119,12 +114,6 @@ func (d *driver[T]) open(act action) input {
 		d.endList()
 		d.endStream()
 		d.board.enter(d.opts.Clock.Now(), Watching)
-	} else {
-		waiting := d.opts.Clock.Now()
-		if err := d.beginList(); err != nil {
-			return input{kind: cancelled, err: err}
-		}
-		act.until = act.until.Add(d.opts.Clock.Since(waiting))
 	}
 	d.dog = newWatchdog(d.ctx, d.opts.Clock, act.until)
 	err := safely("Source.Watch", func() (err error) {

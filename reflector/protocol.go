@@ -46,6 +46,7 @@ type inputKind uint8
 
 const (
 	started     inputKind = iota
+	begun                 // a place among the lists was free, and there is a new replacement
 	page                  // a page came and is in the replacement
 	opened                // the watch, or streaming list, is open
 	batch                 // events came and were applied, or are in the replacement
@@ -72,8 +73,9 @@ type action struct {
 type doing uint8
 
 const (
-	doList   doing = iota // get a page; without opts.Continue it is the first of a new replacement
-	doStream              // open a streaming list, into a new replacement
+	doBegin  doing = iota // wait for a place among the lists, and start a new replacement
+	doList                // get a page
+	doStream              // open a streaming list
 	doWatch               // open a watch
 	doRead                // read on from the open stream
 	doCommit              // commit the replacement
@@ -86,6 +88,7 @@ type state uint8
 
 const (
 	idle state = iota
+	beginning
 	listing
 	streaming // opening a streaming list, or before its end mark
 	committing
@@ -131,10 +134,11 @@ type listTries struct {
 
 // listState is the list under way.
 type listState struct {
-	opts metav1.ListOptions // of the page, or stream, asked for
-	more bool               // a page has come
-	rv   string
-	read bool // consistently
+	queued time.Time          // when it began to wait for a place
+	opts   metav1.ListOptions // of the page, or stream, asked for
+	more   bool               // a page has come
+	rv     string
+	read   bool // consistently
 }
 
 // streamState is the stream that is open or being opened.
@@ -159,12 +163,14 @@ func (m *machine) step(now time.Time, random float64, in input) action {
 	switch m.state {
 	case idle:
 		m.start()
-		return m.startList(now, random)
+		return m.beginList(now)
 	case waiting:
 		if m.relist {
-			return m.startList(now, random)
+			return m.beginList(now)
 		}
 		return m.startWatch(now, random)
+	case beginning:
+		return m.startList(now, random)
 	case listing:
 		return m.stepListing(now, random, in)
 	case streaming:
@@ -187,8 +193,17 @@ func (m *machine) start() {
 	m.tries = listTries{}
 }
 
+func (m *machine) beginList(now time.Time) action {
+	m.state = beginning
+	m.list, m.stream = listState{queued: now}, streamState{}
+	return action{do: doBegin}
+}
+
 func (m *machine) startList(now time.Time, random float64) action {
-	m.list, m.stream = listState{}, streamState{}
+	if !m.tries.since.IsZero() {
+		// The wait for a place is not the server's doing.
+		m.tries.since = m.tries.since.Add(now.Sub(m.list.queued))
+	}
 	if !m.tries.since.IsZero() && m.outOfTime(now) {
 		m.tries.paged = true
 	}

@@ -107,7 +107,7 @@ func (m *machine) giveUpStreaming(now time.Time, random float64, why, report err
 		return m.fail(now, random, why, true)
 	}
 	m.noStreaming = why
-	act := m.startList(now, random)
+	act := m.beginList(now)
 	act.report = report
 	return act
 }

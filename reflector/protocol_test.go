@@ -102,6 +102,8 @@ func (w *watcher) check(in input, act action) {
 		t.Errorf("the resource version went back from %s to %s", w.rv, m.rv)
 	}
 	switch act.do {
+	case doBegin:
+		w.beginList()
 	case doList:
 		if m.opts.Streaming == StreamingOn {
 			t.Error("a paged list, though only streaming ones are allowed")
@@ -110,10 +112,8 @@ func (w *watcher) check(in input, act action) {
 			t.Errorf("limit %d, page size %d", act.opts.Limit, m.opts.PageSize)
 		}
 		checkListOptions(t, act.opts)
-		if act.opts.Continue == "" {
-			w.beginList()
-		} else if !w.inList {
-			t.Error("a further page of no list")
+		if !w.inList {
+			t.Error("a page of no list")
 		}
 	case doStream:
 		if m.opts.Streaming == StreamingOff {
@@ -123,7 +123,9 @@ func (w *watcher) check(in input, act action) {
 			t.Errorf("streaming list with %+v", o)
 		}
 		checkWatchOptions(t, act.opts)
-		w.beginList()
+		if !w.inList {
+			t.Error("a stream of no list")
+		}
 		w.opened, w.news = w.now, false
 	case doWatch:
 		if o := act.opts; o.SendInitialEvents != nil || o.ResourceVersionMatch != "" || o.ResourceVersion != m.rv {
@@ -201,6 +203,8 @@ func (w *watcher) next(d *dice, act action) input {
 		return input{kind: timedOut}
 	}
 	switch act.do {
+	case doBegin:
+		return input{kind: begun}
 	case doList:
 		switch d.roll(8) {
 		case 0:

@@ -1,7 +1,6 @@
 package reflector
 
 import (
-	"bufio"
 	"bytes"
 	"errors"
 	"flag"
@@ -27,7 +26,7 @@ var update = flag.Bool("update", false, "write the traces in testdata anew from 
 
 // TestTraces replays the scenarios of testdata. Each line there that does not begin with white space or # is something that
 // happens, "after D" says how long later; the indented lines are what the machine says to do then. The first line may
-// set options. -update writes the indented lines anew: read the difference before committing it.
+// set options. A place among the lists is free at once, unless "begun after D" says otherwise. -update writes the indented lines anew: read the difference before committing it.
 func TestTraces(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.txt")
 	if err != nil || len(files) == 0 {
@@ -84,9 +83,19 @@ func replay(trace []byte) ([]byte, error) {
 	m := &machine{opts: opts}
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	random := 0.0
-	lines := bufio.NewScanner(bytes.NewReader(trace))
-	for lines.Scan() {
-		line := lines.Text()
+	step := func(in input) action {
+		act := m.step(now, random, in)
+		for _, l := range describe(now, act) {
+			fmt.Fprintln(&out, "    "+l)
+		}
+		return act
+	}
+	lines := strings.SplitAfter(string(trace), "\n")
+	for i, line := range lines {
+		line = strings.TrimSuffix(line, "\n")
+		if line == "" && i == len(lines)-1 {
+			break
+		}
 		if strings.HasPrefix(line, " ") {
 			continue // an answer: written anew
 		}
@@ -106,15 +115,25 @@ func replay(trace []byte) ([]byte, error) {
 			return nil, fmt.Errorf("%q: %w", line, err)
 		}
 		now = now.Add(after)
-		act := m.step(now, random, in)
-		for _, l := range describe(now, act) {
-			fmt.Fprintln(&out, "    "+l)
+		act := step(in)
+		if act.do == doBegin && !nextIs(lines[i+1:], "begun") {
+			act = step(input{kind: begun})
 		}
-		if act.do == doWait && in.kind != woke {
+		if act.do == doWait {
 			now = act.until
 		}
 	}
-	return out.Bytes(), lines.Err()
+	return out.Bytes(), nil
+}
+
+// nextIs reports that the next thing that happens is called name.
+func nextIs(lines []string, name string) bool {
+	for _, l := range lines {
+		if strings.TrimSpace(l) != "" && !strings.HasPrefix(l, "#") && !strings.HasPrefix(l, " ") {
+			return strings.HasPrefix(l, name)
+		}
+	}
+	return false
 }
 
 func setOptions(o *Options, random *float64, words []string) error {
@@ -146,7 +165,7 @@ func setOptions(o *Options, random *float64, words []string) error {
 
 // parseInput reads one thing that happened.
 func parseInput(words []string) (in input, after time.Duration, err error) {
-	kinds := map[string]inputKind{"start": started, "page": page, "opened": opened, "events": batch, "ended": ended,
+	kinds := map[string]inputKind{"start": started, "begun": begun, "page": page, "opened": opened, "events": batch, "ended": ended,
 		"failed": failed, "timeout": timedOut, "committed": committed, "cleared": cleared, "sink-error": applyFailed,
 		"woke": woke, "cancelled": cancelled}
 	kind, ok := kinds[words[0]]
@@ -234,6 +253,7 @@ func describe(now time.Time, a action) []string {
 	}
 	within := fmt.Sprintf("within %v", a.until.Sub(now))
 	switch a.do {
+	case doBegin: // what follows says it
 	case doList:
 		out = append(out, "list "+describeOptions(a.opts)+", "+within)
 	case doStream:
