@@ -20,6 +20,10 @@ type op[T any] struct {
 	obj  T
 	hash uint32
 	kind opKind
+
+	// Where the key is in the newest version, filled in by Commit.
+	slot  uint32
+	found bool
 }
 
 type opKind uint8

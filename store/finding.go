@@ -2,6 +2,8 @@ package store
 
 import (
 	"cmp"
+	"iter"
+	"math/bits"
 	"slices"
 )
 
@@ -11,6 +13,65 @@ type finding interface {
 	len() int                  // how many slots at most
 	from(i int) int            // the first block not before i that may have some, or -1
 	load(i int, w *words) bool // sets block i's bits in w, which is empty; reports whether there may be any
+	has(slot uint32) bool      // of a slot that is live
+}
+
+// fewFound is how many slots are better looked at one by one than by blocks.
+const fewFound = 32
+
+// candidates returns a small set that has all that f has, if there is one.
+func candidates(f finding) (p posting, ok bool) {
+	switch f := f.(type) {
+	case posting:
+		return f, true
+	case *common:
+		p, ok = f.of[0].(posting)
+		return p, ok && p.len() <= fewFound
+	case *except:
+		p, ok = candidates(f.finding)
+		return p, ok && p.len() <= fewFound
+	}
+	return p, false
+}
+
+// found iterates over the slots of f in ascending order.
+func found(f finding) iter.Seq[uint32] {
+	return func(yield func(uint32) bool) {
+		if p, ok := candidates(f); ok {
+			foundAmong(p, f, yield)
+			return
+		}
+		var w words
+		for i := f.from(0); i >= 0; i = f.from(i + 1) {
+			w = words{}
+			if !f.load(i, &w) {
+				continue
+			}
+			for j, x := range &w {
+				for ; x != 0; x &= x - 1 {
+					if !yield(uint32(i<<blockBits | j<<6 | bits.TrailingZeros64(x))) {
+						return
+					}
+				}
+			}
+		}
+	}
+}
+
+func foundAmong(p posting, f finding, yield func(uint32) bool) {
+	var buf [runSlots]uint32
+	_, all := f.(posting)
+	for at := 0; ; {
+		run := p.run(&at, &buf)
+		if len(run) == 0 {
+			return
+		}
+		for _, slot := range run {
+			if (all || f.has(slot)) && !yield(slot) {
+				return
+			}
+		}
+	}
 }
 
 // union is what any of its parts has.
@@ -58,6 +119,10 @@ func (u *union) load(i int, w *words) bool {
 	return some
 }
 
+func (u *union) has(slot uint32) bool {
+	return slices.ContainsFunc(u.of, func(f finding) bool { return f.has(slot) })
+}
+
 // common is what all of its parts (at least one) have, the smallest first.
 type common struct {
 	of   []finding
@@ -97,6 +162,15 @@ func (c *common) load(i int, w *words) bool {
 	return true
 }
 
+func (c *common) has(slot uint32) bool {
+	for _, f := range c.of {
+		if !f.has(slot) {
+			return false
+		}
+	}
+	return true
+}
+
 // except is what the first has and none of the others.
 type except struct {
 	finding
@@ -119,6 +193,10 @@ func (e *except) load(i int, w *words) bool {
 	return true
 }
 
+func (e *except) has(slot uint32) bool {
+	return e.finding.has(slot) && !slices.ContainsFunc(e.not, func(f finding) bool { return f.has(slot) })
+}
+
 // every is all objects.
 type every[T any] struct{ s *Snapshot[T] }
 
@@ -130,6 +208,8 @@ func (e every[T]) from(i int) int {
 	}
 	return -1
 }
+
+func (e every[T]) has(uint32) bool { return true }
 
 func (e every[T]) load(i int, w *words) bool {
 	const chunks = blockSlots >> slotBits // of a block

@@ -27,7 +27,7 @@ func newIndexing[T any](ix *Index[T], under *columns) *indexing[T] {
 }
 
 func (x *indexing[T]) view() indexView[T] {
-	return indexView[T]{ix: x.ix, values: x.values.cur, nvalues: x.values.n, failures: x.failures.cur}
+	return indexView[T]{ix: x.ix, values: x.values.cur, failures: x.failures.cur}
 }
 
 // fill indexes all of c.
@@ -79,13 +79,14 @@ func (sc *scratch) keep(values []string) (lo, hi int) {
 // plan asks the function about obj, the next object in a slot (had says whether slot holds one now), and says what has to
 // change. It changes nothing.
 func (x *indexing[T]) plan(sc *scratch, slot uint32, had bool, key string, obj T) (t task, changed bool) {
+	u := x.under.get(slot, x.col) // before the call: a cache miss of both is waited for once
 	values, err := x.ix.call(obj)
 	if err != nil {
 		t.lo, t.hi, t.err = len(sc.values), len(sc.values), err
 		return t, true
 	}
 	t.lo, t.hi = sc.keep(values)
-	if had && x.has(slot, sc.values[t.lo:t.hi]) && (x.failures.n == 0 || !x.failed(key)) {
+	if had && x.has(u, sc.values[t.lo:t.hi]) && (x.failures.n == 0 || !x.failed(key)) {
 		sc.values = sc.values[:t.lo]
 		return t, false
 	}
@@ -97,9 +98,8 @@ func (x *indexing[T]) failed(key string) bool {
 	return at != nil
 }
 
-// has reports whether the object at slot is indexed under exactly these values.
-func (x *indexing[T]) has(slot uint32, values []string) bool {
-	u := x.under.get(slot, x.col)
+// has reports whether what u, an entry of under, stands for is exactly these values.
+func (x *indexing[T]) has(u uint32, values []string) bool {
 	switch {
 	case u == 0:
 		return len(values) == 0
@@ -145,7 +145,8 @@ func (x *indexing[T]) apply(sc *scratch, t task, slot uint32, key string, st sta
 
 // drop removes the object at slot, with this key, from the index.
 func (x *indexing[T]) drop(slot uint32, key string, st stamp) {
-	x.apply(new(scratch), task{}, slot, key, st)
+	var none scratch
+	x.apply(&none, task{}, slot, key, st)
 }
 
 // note records that the function failed on the object with this key, or (nil) that it has not.

@@ -120,7 +120,7 @@ func checkIndexing[T any](x *indexing[T], objects *content[ref], r refs[T]) erro
 			values = nil
 		}
 		values = slices.Compact(slices.Sorted(slices.Values(values)))
-		if !x.has(slot, values) {
+		if !x.has(x.under.get(slot, x.col), values) {
 			return fmt.Errorf("%q is not remembered under %q", at.key, values)
 		}
 		for _, v := range values {

@@ -28,29 +28,40 @@ func (p *plan[T]) reset() {
 	p.changes, p.steps, p.tasks = nil, p.steps[:0], p.tasks[:0]
 }
 
-// planPutLocked plans to store obj, unless it is the same (if not nil) as what is there.
-func (w *Writer[T]) planPutLocked(hash uint32, key string, obj T, same func(prev, next T) bool) {
-	slot, at := w.objects.cur.find(hash, key)
-	c := Change[T]{Key: key, New: obj, HasNew: true}
-	if at != nil {
+// locateLocked looks up the keys of all ops, before anything else: so the cache misses of many look-ups overlap.
+func (w *Writer[T]) locateLocked(ops []op[T]) {
+	for i := range ops {
+		if o := &ops[i]; o.kind != opDead {
+			slot, at := w.objects.cur.find(o.hash, o.key)
+			o.slot, o.found = slot, at != nil
+		}
+	}
+}
+
+// planPutLocked plans to store an object, unless it is the same (if not nil) as what is there.
+func (w *Writer[T]) planPutLocked(o *op[T], same func(prev, next T) bool) {
+	c := Change[T]{Key: o.key, New: o.obj, HasNew: true}
+	if o.found {
+		at := w.objects.cur.at(o.slot)
 		old := w.refs.unpack(at.val)
-		if same != nil && same(old, obj) {
+		if same != nil && same(old, o.obj) {
 			return
 		}
 		c.Key, c.Old, c.HadOld = at.key, old, true
 	}
 	p := &w.plan
 	for i, x := range w.indexes {
-		if t, changed := x.plan(&p.values, slot, c.HadOld, key, obj); changed {
+		if t, changed := x.plan(&p.values, o.slot, c.HadOld, o.key, o.obj); changed {
 			t.step, t.index = len(p.steps), i
 			p.tasks = append(p.tasks, t)
 		}
 	}
 	p.changes = append(p.changes, c)
-	p.steps = append(p.steps, step{hash, slot})
+	p.steps = append(p.steps, step{o.hash, o.slot})
 }
 
-func (w *Writer[T]) planDeleteLocked(hash, slot uint32, at *cell[ref]) {
+func (w *Writer[T]) planDeleteLocked(hash, slot uint32) {
+	at := w.objects.cur.at(slot)
 	w.plan.changes = append(w.plan.changes, Change[T]{Key: at.key, Old: w.refs.unpack(at.val), HadOld: true})
 	w.plan.steps = append(w.plan.steps, step{hash, slot})
 }
@@ -72,7 +83,9 @@ func (w *Writer[T]) applyLocked(revision string, together bool) {
 		w.s.latest.Store(nil)
 	} else {
 		w.s.mu.Lock()
-		w.s.latest.Store(nil)
+		if w.s.latest.Load() != nil {
+			w.s.latest.Store(nil)
+		}
 		if together {
 			w.made = w.stampLocked()
 		}
@@ -80,8 +93,12 @@ func (w *Writer[T]) applyLocked(revision string, together bool) {
 	}
 	defer w.s.mu.Unlock()
 	w.version++
-	w.s.objects.Store(w.objects.cur)
-	w.s.n.Store(int64(w.objects.n))
+	if w.s.objects.Load() != w.objects.cur {
+		w.s.objects.Store(w.objects.cur)
+	}
+	if n := int64(w.objects.n); w.s.n.Load() != n {
+		w.s.n.Store(n)
+	}
 	if revision != "" && revision != w.revision {
 		w.revision = revision
 		published := revision // declared here, to escape only here

@@ -35,6 +35,13 @@ func (p posting) from(i int) int {
 	return -1
 }
 
+func (p posting) has(slot uint32) bool {
+	if p.set == nil {
+		return p.one == slot
+	}
+	return p.set.has(slot)
+}
+
 // runSlots is the most that run returns at once, other than a whole short set.
 const (
 	runWords = 4

@@ -2,7 +2,6 @@ package store
 
 import (
 	"iter"
-	"math/bits"
 	"slices"
 )
 
@@ -42,26 +41,14 @@ func Or[T any](queries ...Query[T]) Query[T] {
 // Not wants what q does not want.
 func Not[T any](q Query[T]) Query[T] { return Query[T]{kind: queryNot, of: []Query[T]{q}} }
 
-// Select iterates over the objects that q wants, in the order of [Snapshot.All]. It is worked out block by block as the
-// iteration goes: an And looks only where its smallest part has objects, a Not inside an And takes away from what the rest
-// found.
+// Select iterates over the objects that q wants, in the order of [Snapshot.All]. It looks at no other object: an And goes
+// through its smallest part only, a Not inside an And takes away from what the rest found. It is worked out as the
+// iteration goes.
 func (s *Snapshot[T]) Select(q Query[T]) iter.Seq2[string, T] {
 	return func(yield func(string, T) bool) {
-		found := s.resolve(q)
-		var w words
-		for i := found.from(0); i >= 0; i = found.from(i + 1) {
-			w = words{}
-			if !found.load(i, &w) {
-				continue
-			}
-			for j, x := range w {
-				base := uint32(i<<blockBits | j<<6)
-				for ; x != 0; x &= x - 1 {
-					at := s.objects.at(base | uint32(bits.TrailingZeros64(x)))
-					if !yield(at.key, s.refs.unpack(at.val)) {
-						return
-					}
-				}
+		for slot := range found(s.resolve(q)) {
+			if at := s.objects.at(slot); !yield(at.key, s.refs.unpack(at.val)) {
+				return
 			}
 		}
 	}
@@ -69,15 +56,25 @@ func (s *Snapshot[T]) Select(q Query[T]) iter.Seq2[string, T] {
 
 // Count is the number of objects that q wants. It looks at no object.
 func (s *Snapshot[T]) Count(q Query[T]) int {
-	found := s.resolve(q)
-	if p, ok := found.(posting); ok {
-		return p.len()
+	f := s.resolve(q)
+	switch f := f.(type) {
+	case posting:
+		return f.len()
+	case every[T]:
+		return f.len()
+	}
+	if _, few := candidates(f); few {
+		n := 0
+		for range found(f) {
+			n++
+		}
+		return n
 	}
 	n := 0
 	var w words
-	for i := found.from(0); i >= 0; i = found.from(i + 1) {
+	for i := f.from(0); i >= 0; i = f.from(i + 1) {
 		w = words{}
-		if found.load(i, &w) {
+		if f.load(i, &w) {
 			n += w.count()
 		}
 	}

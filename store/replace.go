@@ -60,15 +60,14 @@ func (r *Replacement[T]) Commit(revision string) []Change[T] {
 	keep, restore := r.resolveLocked()
 	for slot, at := range w.objects.cur.all() {
 		if !keep.has(slot) {
-			w.planDeleteLocked(hashOf(at.key), slot, at)
+			w.planDeleteLocked(hashOf(at.key), slot)
 		}
 	}
-	for _, at := range restore {
-		w.planPutLocked(hashOf(at.key), at.key, w.refs.unpack(at.val), w.same)
-	}
-	for i := range r.other.ops {
-		if o := &r.other.ops[i]; o.kind == opPut {
-			w.planPutLocked(o.hash, o.key, o.obj, w.same)
+	for _, ops := range [][]op[T]{restore, r.other.ops} {
+		for i := range ops {
+			if ops[i].kind == opPut {
+				w.planPutLocked(&ops[i], w.same)
+			}
 		}
 	}
 	w.applyLocked(revision, true)
@@ -77,32 +76,29 @@ func (r *Replacement[T]) Commit(revision string) []Change[T] {
 	return changes
 }
 
-// resolveLocked returns the slots, in the version there is now, of keys that stay, and the objects to be restored there.
-func (r *Replacement[T]) resolveLocked() (keep bitset, restore []*cell[ref]) {
+// resolveLocked returns the slots, in the version there is now, of keys that stay, and the objects to be restored. It looks
+// up the keys of all ops.
+func (r *Replacement[T]) resolveLocked() (keep bitset, restore []op[T]) {
 	if r.base == nil {
 		panic("store: Replacement used after Commit")
 	}
-	now := r.w.objects.cur
-	if r.base.version == r.w.version {
+	w := r.w
+	if r.base.version == w.version {
 		keep = r.kept
 	} else {
 		for slot := range r.kept.all() {
-			was := r.base.objects.at(slot)
-			at := now.lookup(slot)
-			if at == was {
+			if was := r.base.objects.at(slot); w.objects.cur.lookup(slot) == was {
 				keep.set(slot)
-				continue
-			}
-			restore = append(restore, was)
-			if slot, at := now.find(hashOf(was.key), was.key); at != nil {
-				keep.set(slot)
+			} else {
+				restore = append(restore, op[T]{key: was.key, obj: w.refs.unpack(was.val), hash: hashOf(was.key), kind: opPut})
 			}
 		}
 	}
-	for i := range r.other.ops {
-		if o := &r.other.ops[i]; o.kind == opPut {
-			if slot, at := now.find(o.hash, o.key); at != nil {
-				keep.set(slot)
+	for _, ops := range [][]op[T]{restore, r.other.ops} {
+		w.locateLocked(ops)
+		for i := range ops {
+			if ops[i].kind == opPut && ops[i].found {
+				keep.set(ops[i].slot)
 			}
 		}
 	}

@@ -171,6 +171,22 @@ func cut[E uint16 | uint32](list []E, x E) []E {
 	return slices.Delete(list, i, i+1)
 }
 
+func (s *set) has(slot uint32) bool {
+	if s.blocks == nil {
+		_, found := slices.BinarySearch(s.few, slot)
+		return found
+	}
+	i, x := int(slot>>blockBits), uint16(slot&(blockSlots-1))
+	if i >= len(s.blocks) || s.blocks[i] == nil {
+		return false
+	}
+	if b := s.blocks[i]; b.words == nil {
+		_, found := slices.BinarySearch(b.list, x)
+		return found
+	}
+	return s.blocks[i].words[x>>6]>>(x&63)&1 != 0
+}
+
 // load sets the bits of block i's slots in w and reports whether there are any.
 func (s *set) load(i int, w *words) bool {
 	if s.blocks == nil {

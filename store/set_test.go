@@ -68,6 +68,11 @@ func checkLoad(t *testing.T, p posting, want []uint32, limit int) {
 		}
 		got = w.slots(i, got)
 	}
+	for slot := range uint32(limit) {
+		if _, want := slices.BinarySearch(want, slot); p.has(slot) != want {
+			t.Fatalf("has(%d) = %v", slot, !want)
+		}
+	}
 	if !slices.Equal(got, want) {
 		t.Fatalf("load gives %v, want %v", got, want)
 	}

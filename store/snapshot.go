@@ -21,7 +21,6 @@ type Snapshot[T any] struct {
 type indexView[T any] struct {
 	ix       *Index[T]
 	values   *content[posting]
-	nvalues  int
 	failures *content[Failure]
 }
 

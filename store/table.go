@@ -136,7 +136,7 @@ func (t *table[V]) insert(hash uint32, key string, val V, st stamp) (slot uint32
 	t.n++
 	ch, p := t.ownPage(slot, st)
 	j, k := split(slot)
-	if p[k].key != "" { // left by remove
+	if was := p[k].key; was != "" && was != key { // left by remove
 		p = t.copyPage(ch, j)
 	}
 	p[k].key = key
@@ -200,11 +200,7 @@ func (t *table[V]) ownChunk(i int, st stamp) *chunk[V] {
 	next := &chunk[V]{owner: st.made}
 	if old := own.chunks[i]; old != nil {
 		next.live = old.live
-		for j := range old.pages {
-			if p := old.pages[j].Load(); p != nil {
-				next.pages[j].Store(p)
-			}
-		}
+		copyPointers(&next.pages, &old.pages)
 	}
 	own.chunks[i] = next
 	return next

@@ -45,13 +45,14 @@ func (w *Writer[T]) Commit(b *Batch[T]) []Change[T] {
 	b.forget()
 	w.plan.start(b.changes)
 	defer w.plan.reset()
+	w.locateLocked(b.ops)
 	for i := range b.ops {
 		switch o := &b.ops[i]; o.kind {
 		case opPut:
-			w.planPutLocked(o.hash, o.key, o.obj, nil)
+			w.planPutLocked(o, nil)
 		case opDelete:
-			if slot, at := w.objects.cur.find(o.hash, o.key); at != nil {
-				w.planDeleteLocked(o.hash, slot, at)
+			if o.found {
+				w.planDeleteLocked(o.hash, o.slot)
 			}
 		}
 	}
