@@ -105,6 +105,40 @@ func TestStreamingListWithoutEndMarkIsBounded(t *testing.T) {
 	})
 }
 
+func TestSlowSinkIsNoSilentServer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		src, sink := newScript(), newMemory()
+		src.onWatch = func(context.Context, int, metav1.ListOptions) (stream, error) {
+			return play(says(added("a", "3")), says(added("b", "4")), says(endMark("9"))), nil
+		}
+		run(t, src, &slow{sink, 3 * DefaultStreamingIdle}, Options{})
+		time.Sleep(7 * DefaultStreamingIdle)
+		synctest.Wait()
+		sameContent(t, sink.content(), map[string]string{"a": "3", "b": "4"})
+		sameCalls(t, src.trace(), "stream@")
+	})
+}
+
+// slow is a sink whose lists take their time.
+type slow struct {
+	*memory
+	pause time.Duration
+}
+
+func (s *slow) Replace(ctx context.Context) Replacement[string] {
+	return &slowNext{s.memory.Replace(ctx), s.pause}
+}
+
+type slowNext struct {
+	Replacement[string]
+	pause time.Duration
+}
+
+func (n *slowNext) Add(items []listwatch.Item[string]) error {
+	time.Sleep(n.pause)
+	return n.Replacement.Add(items)
+}
+
 func TestSilentWatchIsReplacedWithoutAList(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		src, sink := newScript(), newMemory()

@@ -157,6 +157,7 @@ func (d *driver[T]) read(act action) input {
 
 // gather puts the events of a streaming list into the replacement, up to its end mark.
 func (d *driver[T]) gather(events []listwatch.Event[T]) input {
+	d.dog.sleep() // a slow sink is no silent server
 	var items []listwatch.Item[T]
 	var err error
 	flush := func() {

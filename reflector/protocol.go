@@ -148,7 +148,6 @@ type streamState struct {
 	until    time.Time // when it is over at the latest
 	events   int
 	advanced bool // rv did
-	list     bool // it began as a streaming list
 }
 
 // step takes what happened and says what to do. random is in [0, 1).

@@ -23,7 +23,7 @@ func (m *machine) askStream(now time.Time, random float64) action {
 		opts.ResourceVersion = ""
 	}
 	m.list.opts, m.list.read = opts, opts.ResourceVersion == ""
-	m.stream = streamState{list: true, since: now}
+	m.stream = streamState{since: now}
 	return action{do: doStream, opts: opts, until: m.idleUntil(now)}
 }
 

@@ -70,6 +70,11 @@ func (w *watchdog) move(until time.Time) {
 	}
 }
 
+// sleep lets no time come until the next move.
+func (w *watchdog) sleep() {
+	w.move(w.clock.Now().Add(1 << 62))
+}
+
 // barked reports that the time came.
 func (w *watchdog) barked() bool { return context.Cause(w.ctx) == ErrTimeout }
 
