@@ -47,11 +47,16 @@ func TestDeltasHandedOutDoNotChange(t *testing.T) {
 
 	popped, err := f.Pop(func(any, bool) error { return ErrRequeue{} })
 	succeed(t, err)
-	deltas := popped.(Deltas)
 	succeed(t, f.Delete(newPod("a", "2")), f.Add(newPod("a", "3")))
-	_ = append(deltas, Delta{Type: Sync, Object: newPod("a", "9")})
-	check(t, "popped", "Added a@1; Deleted lost(a, a@1)", state(deltas))
+	check(t, "popped", "Added a@1; Deleted lost(a, a@1)", state(popped))
 	check(t, "queued", []string{"Added a@1; Deleted a@2; Added a@3"}, popAll(t, f))
+
+	succeed(t, f.Add(newPod("b", "1")), f.Update(newPod("b", "2")), f.Update(newPod("b", "3")))
+	popped, err = f.Pop(func(any, bool) error { return ErrRequeue{} })
+	succeed(t, err)
+	succeed(t, f.Update(newPod("b", "4")))
+	_ = append(popped.(Deltas), Delta{Type: Sync, Object: newPod("b", "9")}) // nor is the array behind it shared
+	check(t, "queued", []string{"Added b@1; Updated b@2; Updated b@3; Updated b@4"}, popAll(t, f))
 
 	_, exists, err = f.GetByKey("a")
 	succeed(t, err)

@@ -40,6 +40,9 @@ func (items *keyedItems[V]) getOrAppend(key string) *keyedItem[V] {
 
 // append puts item at the end; nothing may be under its key.
 func (items *keyedItems[V]) append(item *keyedItem[V]) {
+	if _, taken := items.byKey[item.key]; taken {
+		panic("BUG: a key twice in a queue: " + item.key)
+	}
 	last := items.ends.prev
 	item.prev, item.next = last, &items.ends
 	last.next, items.ends.prev = item, item

@@ -437,3 +437,33 @@ func runMutationScript(t *testing.T, s *script) {
 func TestMutationCacheAgainstAModel(t *testing.T) { randomScripts(t, runMutationScript) }
 
 func FuzzMutationCache(f *testing.F) { fuzzScripts(f, runMutationScript) }
+
+// Between looking at a write and deciding about it, another one can come.
+func TestADecisionAboutAWriteDoesNotConcernALaterOne(t *testing.T) {
+	writes := newOwnWrites(time.Minute, 10)
+	put := func(rv string) ownWrite {
+		write, err := newOwnWrite(newPod("a", rv))
+		succeed(t, err)
+		check(t, "put "+rv, true, writes.put(write))
+		held, ok := writes.get("a")
+		check(t, "held", true, ok)
+		return held
+	}
+	first := put("5")
+	second := put("6")
+	writes.drop(first)
+	writes.sawOlder(first, newPod("a", "4"))
+	held, ok := writes.get("a")
+	check(t, "held", true, ok)
+	check(t, "version", "6", held.rv)
+	check(t, "seen an older state", false, held.seenOlder)
+	writes.sawOlder(second, newPodWithUID("a", "4", "another"))
+	held, _ = writes.get("a")
+	check(t, "seen an older state of another object", false, held.seenOlder)
+	writes.sawOlder(second, newPod("a", "4"))
+	held, _ = writes.get("a")
+	check(t, "seen an older state", true, held.seenOlder)
+	writes.drop(second)
+	_, ok = writes.get("a")
+	check(t, "held", false, ok)
+}
