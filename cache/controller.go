@@ -2,13 +2,11 @@ package cache
 
 import (
 	"context"
-	"errors"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"k8s.io/apimachinery/pkg/runtime"
-	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/klog/v2"
 )
@@ -111,7 +109,7 @@ func (c *controller) Run(stopCh <-chan struct{}) {
 func (c *controller) RunWithContext(ctx context.Context) {
 	r := c.newReflector()
 	if !c.reflector.CompareAndSwap(nil, r) {
-		utilruntime.HandleErrorWithContext(ctx, errors.New("a controller can be run once"), "Controller runs already, or did", "controller", c.name)
+		klog.FromContext(ctx).Error(nil, "A controller runs once: this one does, or did", "controller", c.name)
 		return
 	}
 	if c.logger != nil {

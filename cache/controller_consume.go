@@ -6,6 +6,7 @@ import (
 	"time"
 
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
+	"k8s.io/klog/v2"
 
 	"github.com/informerkit/informerkit/internal/failurelog"
 )
@@ -48,7 +49,7 @@ func (c *consumer) run(ctx context.Context) (finished bool) {
 			return true
 		}
 		if times, due := c.log.Due(err.Error(), time.Now()); due {
-			utilruntime.HandleErrorWithContext(ctx, err, "Processing failed", "times", times)
+			klog.FromContext(ctx).Error(err, "Processing failed", "times", times)
 		}
 		c.failures++
 		if !processed || c.config.RetryOnError {

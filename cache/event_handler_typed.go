@@ -3,7 +3,6 @@ package cache
 import (
 	"fmt"
 
-	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"k8s.io/klog/v2"
 )
 
@@ -192,7 +191,7 @@ func (u untypedHandler[T]) OnDelete(obj any) {
 func (u untypedHandler[T]) typed(obj any) (T, bool) {
 	typed, ok := obj.(T)
 	if !ok {
-		utilruntime.HandleErrorWithLogger(u.logger, fmt.Errorf("want %T, got %T", typed, obj), "Object of another type than the handler's")
+		u.logger.Error(fmt.Errorf("want %T, got %T", typed, obj), "Object of another type than the handler's")
 	}
 	return typed, ok
 }

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/klog/v2"
 	"k8s.io/utils/clock"
@@ -157,7 +156,7 @@ func (r *Reflector) Run(stopCh <-chan struct{}) {
 // two at a time are one too many.
 func (r *Reflector) RunWithContext(ctx context.Context) {
 	if err := r.run(ctx); err != nil && ctx.Err() == nil {
-		utilruntime.HandleErrorWithContext(ctx, err, "Reflector cannot run", "reflector", r.name, "type", r.typeDescription)
+		klog.FromContext(ctx).Error(err, "Reflector cannot run", "reflector", r.name, "type", r.typeDescription)
 	}
 }
 
@@ -195,7 +194,7 @@ func (r *Reflector) resync(ctx context.Context) {
 		}
 		klog.FromContext(ctx).V(4).Info("Forcing resync", "reflector", r.name)
 		if err := r.store.Resync(); err != nil {
-			utilruntime.HandleErrorWithContext(ctx, err, "Resync failed", "reflector", r.name, "type", r.typeDescription)
+			klog.FromContext(ctx).Error(err, "Resync failed", "reflector", r.name, "type", r.typeDescription)
 		}
 	}
 }
@@ -292,7 +291,7 @@ func DefaultWatchErrorHandler(ctx context.Context, r *Reflector, err error) {
 	case errors.Is(err, io.ErrUnexpectedEOF):
 		logger.V(1).Info("Watch closed with unexpected EOF", "err", err)
 	default:
-		utilruntime.HandleErrorWithLogger(logger, err, "Failed to watch", "times", times)
+		logger.Error(err, "Failed to watch", "times", times)
 	}
 }
 

@@ -7,9 +7,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"k8s.io/client-go/features"
 	"k8s.io/client-go/util/watchlist"
+	"k8s.io/klog/v2"
 
 	"github.com/informerkit/informerkit/listwatch"
 	"github.com/informerkit/informerkit/reflector"
@@ -131,7 +131,7 @@ func (b *badItems) note(err error) {
 
 func (b *badItems) report(ctx context.Context) {
 	if b.n > 0 {
-		utilruntime.HandleErrorWithContext(ctx, b.first, "Objects received cannot be taken in", "objects", b.n)
+		klog.FromContext(ctx).Error(b.first, "Objects received cannot be taken in", "objects", b.n)
 	}
 }
 

@@ -181,7 +181,7 @@ func (r *running) ended() bool {
 
 // settle lets everything that has to do with listing again happen.
 func settle() {
-	time.Sleep(10 * time.Second)
+	time.Sleep(time.Minute)
 	synctest.Wait()
 }
 

@@ -138,5 +138,9 @@ func NewSharedIndexInformer(lw ListerWatcher, exampleObject runtime.Object, defa
 // NewSharedIndexInformerWithOptions returns an informer of what lw lists and watches. It does nothing until it is run.
 // exampleObject is an object of the expected type; see [NewReflectorWithOptions].
 func NewSharedIndexInformerWithOptions(lw ListerWatcher, exampleObject runtime.Object, options SharedIndexInformerOptions) SharedIndexInformer {
-	return newSharedIndexInformer(lw, exampleObject, options)
+	i, err := newSharedIndexInformer(lw, exampleObject, options, EngineOptions{})
+	if err != nil {
+		panic("BUG: shared informer without options that could be wrong: " + err.Error())
+	}
+	return i
 }

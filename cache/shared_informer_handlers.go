@@ -56,6 +56,7 @@ func (s *sharedIndexInformer) AddEventHandlerWithOptions(handler ResourceEventHa
 	r.delivery = s.informer.AddHandler(
 		informer.Handler[any]{Event: s.metrics.handler(eventsTo(handler))},
 		informer.HandlerOptions{
+			Delivery:      s.delivery,
 			JoinRecreated: true,
 			OnPanic: func(_ string, panicked any) {
 				logger := klog.Background()

@@ -23,6 +23,7 @@ type sharedIndexInformer struct {
 	informer    *informer.Informer[any]
 	indexer     *cache // over the informer's store
 	description string // of the type
+	delivery    informer.Delivery
 	reflector   *Reflector
 	mutations   MutationDetector
 	metrics     informerMetricsFeed
@@ -37,8 +38,8 @@ type sharedIndexInformer struct {
 
 var _ SharedIndexInformer = (*sharedIndexInformer)(nil)
 
-func newSharedIndexInformer(lw ListerWatcher, exampleObject any, options SharedIndexInformerOptions) *sharedIndexInformer {
-	s := &sharedIndexInformer{description: options.ObjectDescription, resyncs: newResyncs(options.ResyncPeriod)}
+func newSharedIndexInformer(lw ListerWatcher, exampleObject any, options SharedIndexInformerOptions, engine EngineOptions) (*sharedIndexInformer, error) {
+	s := &sharedIndexInformer{description: options.ObjectDescription, delivery: engine.Delivery, resyncs: newResyncs(options.ResyncPeriod)}
 	if s.description == "" {
 		s.description = expectationOf(exampleObject).String()
 	}
@@ -62,21 +63,31 @@ func newSharedIndexInformer(lw ListerWatcher, exampleObject any, options SharedI
 	}
 	s.reflector = &Reflector{name: name, typeDescription: s.description, onError: DefaultWatchErrorHandler, engine: informerEngine{s}}
 	source := s.metrics.source(metered(sourceOf(lw, exampleObject), name, clock.RealClock{}))
+	if engine.LabelIndex {
+		if err := s.indexer.AddIndexers(Indexers{LabelIndex: MetaLabelIndexFunc}); err != nil {
+			return nil, err
+		}
+	}
+	tuning := engine.Reflector
+	tuning.Name = name
+	if tuning.Streaming == reflector.StreamingAuto {
+		tuning.Streaming = streamingMode()
+	}
+	tuning.OnError = func(ctx context.Context, err error) {
+		s.reflector.failed(ctx, err)
+		if engine.Reflector.OnError != nil {
+			engine.Reflector.OnError(ctx, err)
+		}
+	}
 	var err error
 	s.informer, err = informer.New(source, informer.Options[any]{
-		Name:      s.description,
-		Transform: s.transformed,
-		Writer:    writer,
-		Reflector: reflector.Options{
-			Name:      name,
-			Streaming: streamingMode(),
-			OnError:   func(ctx context.Context, err error) { s.reflector.failed(ctx, err) },
-		},
+		Name:            s.description,
+		Transform:       s.transformed,
+		Writer:          writer,
+		Reflector:       tuning,
+		ShutdownTimeout: engine.ShutdownTimeout,
 	})
-	if err != nil {
-		panic("BUG: shared informer: " + err.Error())
-	}
-	return s
+	return s, err
 }
 
 // informerEngine is the informer's list and watch as those see it who get a [Reflector].
@@ -147,7 +158,7 @@ func (s *sharedIndexInformer) RunWithContext(ctx context.Context) {
 		running.Go(func() { s.resync(ctx, period) })
 	}
 	if err := s.informer.Run(ctx); err != nil {
-		utilruntime.HandleErrorWithContext(ctx, err, "Informer ended")
+		klog.FromContext(ctx).Error(err, "Informer ended")
 	}
 }
 

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"time"
 
-	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"k8s.io/klog/v2"
 )
 
@@ -57,7 +56,7 @@ func WaitForNamedCacheSyncWithContext(ctx context.Context, cacheSyncs ...Informe
 func waitForNamedCacheSync(logger klog.Logger, stop <-chan struct{}, cacheSyncs []InformerSynced) bool {
 	logger.Info("Waiting for caches to sync")
 	if !WaitForCacheSync(stop, cacheSyncs...) {
-		utilruntime.HandleErrorWithLogger(logger, nil, "Unable to sync caches")
+		logger.Error(nil, "Unable to sync caches")
 		return false
 	}
 	logger.Info("Caches are synced")
