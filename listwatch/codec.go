@@ -68,8 +68,8 @@ func (c codec[T]) jsonPage(body []byte) (Page[T], error) {
 	var lm metav1.ListMeta
 	var items [][]byte
 	var err error
-	eachField(body, func(name string, value []byte) {
-		switch name {
+	eachField(body, func(name, value []byte) {
+		switch string(name) {
 		case "apiVersion":
 			list.apiVersion = text(value)
 		case "kind":

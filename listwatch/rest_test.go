@@ -212,7 +212,7 @@ func TestRESTUnstructuredAndMetadata(t *testing.T) {
 }
 
 // encoded is obj as the API server sends it in protobuf.
-func encoded(t *testing.T, obj runtime.Object) []byte {
+func encoded(t testing.TB, obj runtime.Object) []byte {
 	t.Helper()
 	var buf bytes.Buffer
 	if err := protobuf.NewSerializer(scheme.Scheme, scheme.Scheme).Encode(obj, &buf); err != nil {

@@ -92,8 +92,8 @@ func (c codec[T]) event(frame []byte) (Event[T], error) {
 		if !stdjson.Valid(frame) {
 			return Event[T]{}, &DecodeError{Err: errors.New("the event is not JSON")}
 		}
-		eachField(frame, func(name string, value []byte) {
-			switch name {
+		eachField(frame, func(name, value []byte) {
+			switch string(name) {
 			case "type":
 				typ = text(value)
 			case "object":

@@ -6,7 +6,7 @@ import (
 )
 
 // The functions here walk JSON that is known to be valid, and copy nothing. That makes reading an object's identity, or
-// splitting a list, far cheaper than decoding it.
+// splitting a list, cheaper than decoding it: BenchmarkPage, decode=none.
 
 // skipSpace returns the index of the first byte from i that is not white space.
 func skipSpace(b []byte, i int) int {
@@ -54,7 +54,7 @@ func skipValue(b []byte, i int) int {
 }
 
 // eachField calls f with the fields of a JSON object, and with none of any other value.
-func eachField(b []byte, f func(name string, value []byte)) {
+func eachField(b []byte, f func(name, value []byte)) {
 	i := skipSpace(b, 0)
 	if i == len(b) || b[i] != '{' {
 		return
@@ -62,7 +62,7 @@ func eachField(b []byte, f func(name string, value []byte)) {
 	i = skipSpace(b, i+1)
 	for b[i] != '}' {
 		end := skipString(b, i)
-		name := text(b[i:end])
+		name := characters(b[i:end])
 		i = skipSpace(b, end) + 1 // the colon
 		i = skipSpace(b, i)
 		end = skipValue(b, i)
@@ -91,17 +91,22 @@ func eachElement(b []byte, f func(value []byte)) {
 
 // text is the value of a JSON string; "" for any other value.
 func text(b []byte) string {
-	if len(b) < 2 || b[0] != '"' {
+	if b[0] != '"' {
 		return ""
 	}
+	return string(characters(b))
+}
+
+// characters are those of a JSON string, in place where they are written as themselves.
+func characters(b []byte) []byte {
 	for _, c := range b {
 		if c == '\\' || c >= 0x80 {
 			var s string
 			_ = json.Unmarshal(b, &s) // valid, as said
-			return s
+			return []byte(s)
 		}
 	}
-	return string(b[1 : len(b)-1])
+	return b[1 : len(b)-1]
 }
 
 // identity is what can be told of an object without decoding it.
@@ -120,15 +125,15 @@ func identifyJSON(b []byte) (id identity, err error) {
 	if i := skipSpace(b, 0); i == len(b) || b[i] != '{' {
 		return id, errNotObject
 	}
-	eachField(b, func(name string, value []byte) {
-		switch name {
+	eachField(b, func(name, value []byte) {
+		switch string(name) {
 		case "apiVersion":
 			id.apiVersion = text(value)
 		case "kind":
 			id.kind = text(value)
 		case "metadata":
-			eachField(value, func(name string, value []byte) {
-				switch name {
+			eachField(value, func(name, value []byte) {
+				switch string(name) {
 				case "name":
 					id.name = text(value)
 				case "namespace":

@@ -57,9 +57,9 @@ func FuzzIdentify(f *testing.F) {
 func uniqueNames(b []byte) bool {
 	ok := true
 	seen := map[string]bool{}
-	eachField(b, func(name string, value []byte) {
-		ok = ok && !seen[name] && uniqueNames(value)
-		seen[name] = true
+	eachField(b, func(name, value []byte) {
+		ok = ok && !seen[string(name)] && uniqueNames(value)
+		seen[string(name)] = true
 	})
 	eachElement(b, func(value []byte) { ok = ok && uniqueNames(value) })
 	return ok
