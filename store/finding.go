@@ -10,10 +10,15 @@ import (
 // finding is a query resolved in a snapshot: a set of slots that is worked out block by block. It keeps scratch, so it
 // belongs to one goroutine.
 type finding interface {
-	len() int                  // how many slots at most
-	from(i int) int            // the first block not before i that may have some, or -1
-	load(i int, w *words) bool // sets block i's bits in w, which is empty; reports whether there may be any
-	has(slot uint32) bool      // of a slot that is live
+	len() int       // how many slots at most
+	from(i int) int // the first block not before i that may have some, or -1
+
+	// What the finding has of block i is added to a selection, alone kept in it, or cut from it.
+	add(i int, to *selection)
+	keep(i int, in *selection)
+	cut(i int, from *selection)
+
+	has(slot uint32) bool // of a slot that is live
 }
 
 // fewFound is how many slots are better looked at one by one than by blocks.
@@ -41,19 +46,18 @@ func found(f finding) iter.Seq[uint32] {
 			foundAmong(p, f, yield)
 			return
 		}
-		var w words
+		var sel selection
 		for i := f.from(0); i >= 0; i = f.from(i + 1) {
-			w = words{}
-			if !f.load(i, &w) {
-				continue
-			}
-			for j, x := range &w {
-				for ; x != 0; x &= x - 1 {
+			f.add(i, &sel)
+			for m := sel.some; m != 0; m &= m - 1 {
+				j := bits.TrailingZeros64(m)
+				for x := sel.words[j]; x != 0; x &= x - 1 {
 					if !yield(uint32(i<<blockBits | j<<6 | bits.TrailingZeros64(x))) {
 						return
 					}
 				}
 			}
+			sel.clear()
 		}
 	}
 }
@@ -77,7 +81,7 @@ func foundAmong(p posting, f finding, yield func(uint32) bool) {
 // union is what any of its parts has.
 type union struct {
 	of   []finding
-	part words
+	part part
 }
 
 func anyOf(of []finding) finding {
@@ -105,18 +109,18 @@ func (u *union) from(i int) int {
 	return first
 }
 
-func (u *union) load(i int, w *words) bool {
-	some := false
+func (u *union) add(i int, to *selection) {
 	for _, f := range u.of {
-		u.part = words{}
-		if f.load(i, &u.part) {
-			some = true
-			for j := range w {
-				w[j] |= u.part[j]
-			}
-		}
+		f.add(i, to)
 	}
-	return some
+}
+
+func (u *union) keep(i int, in *selection) { in.keepAll(&u.part.of(u, i).words) }
+
+func (u *union) cut(i int, from *selection) {
+	for _, f := range u.of {
+		f.cut(i, from)
+	}
 }
 
 func (u *union) has(slot uint32) bool {
@@ -126,7 +130,7 @@ func (u *union) has(slot uint32) bool {
 // common is what all of its parts (at least one) have, the smallest first.
 type common struct {
 	of   []finding
-	part words
+	part part
 }
 
 func allOf(of []finding) finding {
@@ -141,26 +145,24 @@ func (c *common) len() int { return c.of[0].len() }
 
 func (c *common) from(i int) int { return c.of[0].from(i) }
 
-func (c *common) load(i int, w *words) bool {
-	if !c.of[0].load(i, w) {
-		return false
+func (c *common) add(i int, to *selection) {
+	if to.some != 0 {
+		to.addAll(c.part.of(c, i))
+		return
 	}
+	c.of[0].add(i, to)
 	for _, f := range c.of[1:] {
-		c.part = words{}
-		if !f.load(i, &c.part) {
-			return false
-		}
-		var some uint64
-		for j := range w {
-			w[j] &= c.part[j]
-			some |= w[j]
-		}
-		if some == 0 {
-			return false
-		}
+		f.keep(i, to)
 	}
-	return true
 }
+
+func (c *common) keep(i int, in *selection) {
+	for _, f := range c.of {
+		f.keep(i, in)
+	}
+}
+
+func (c *common) cut(i int, from *selection) { from.cutAll(&c.part.of(c, i).words) }
 
 func (c *common) has(slot uint32) bool {
 	for _, f := range c.of {
@@ -175,26 +177,43 @@ func (c *common) has(slot uint32) bool {
 type except struct {
 	finding
 	not  []finding
-	part words
+	part part
 }
 
-func (e *except) load(i int, w *words) bool {
-	if !e.finding.load(i, w) {
-		return false
+func (e *except) add(i int, to *selection) {
+	if to.some != 0 {
+		to.addAll(e.part.of(e, i))
+		return
 	}
+	e.finding.add(i, to)
 	for _, f := range e.not {
-		e.part = words{}
-		if f.load(i, &e.part) {
-			for j := range w {
-				w[j] &^= e.part[j]
-			}
-		}
+		f.cut(i, to)
 	}
-	return true
 }
+
+func (e *except) keep(i int, in *selection) {
+	e.finding.keep(i, in)
+	for _, f := range e.not {
+		f.cut(i, in)
+	}
+}
+
+func (e *except) cut(i int, from *selection) { from.cutAll(&e.part.of(e, i).words) }
 
 func (e *except) has(slot uint32) bool {
 	return e.finding.has(slot) && !slices.ContainsFunc(e.not, func(f finding) bool { return f.has(slot) })
+}
+
+// part is room for what a finding has of one block, made when it is first needed.
+type part struct{ sel *selection }
+
+func (p *part) of(f finding, i int) *selection {
+	if p.sel == nil {
+		p.sel = new(selection)
+	}
+	p.sel.clear()
+	f.add(i, p.sel)
+	return p.sel
 }
 
 // every is all objects.
@@ -209,16 +228,21 @@ func (e every[T]) from(i int) int {
 	return -1
 }
 
-func (e every[T]) has(uint32) bool { return true }
-
-func (e every[T]) load(i int, w *words) bool {
+func (e every[T]) add(i int, to *selection) {
 	const chunks = blockSlots >> slotBits // of a block
 	all := e.s.objects.chunks
 	for k := i * chunks; k < min(len(all), (i+1)*chunks); k++ {
 		for j, m := range &all[k].live {
-			slot := k<<slotBits | j<<pageBits
-			w[slot>>6&(blockWords-1)] |= uint64(m) << (slot & 63)
+			if m != 0 {
+				slot := uint32(k<<slotBits | j<<pageBits)
+				to.add(int(slot>>6)&(blockWords-1), uint64(m)<<(slot&63))
+			}
 		}
 	}
-	return true
 }
+
+func (e every[T]) keep(int, *selection) {}
+
+func (e every[T]) cut(_ int, from *selection) { from.clear() }
+
+func (e every[T]) has(uint32) bool { return true }

@@ -194,10 +194,10 @@ func checkSet(s *set) error {
 		if b == nil {
 			continue
 		}
-		var w words
-		s.load(i, &w)
-		if w.count() != b.n || b.n == 0 || b.words == nil && len(b.list) > listMax || b.words != nil && b.list != nil {
-			return fmt.Errorf("block %d: %d slots, counted as %d", i, w.count(), b.n)
+		var sel selection
+		posting{set: s}.add(i, &sel)
+		if sel.count() != b.n || b.n == 0 || b.words == nil && len(b.list) > listMax || b.words != nil && b.list != nil {
+			return fmt.Errorf("block %d: %d slots, counted as %d", i, sel.count(), b.n)
 		}
 		n += b.n
 	}

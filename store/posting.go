@@ -1,5 +1,7 @@
 package store
 
+import "slices"
+
 // posting is what an index keeps under a value: the slots of the objects that have it, never none. Most values of many
 // indexes (by UID, by address) belong to one object, which needs no set.
 type posting struct {
@@ -14,15 +16,21 @@ func (p posting) len() int {
 	return p.set.n
 }
 
-func (p posting) load(i int, w *words) bool {
-	if p.set != nil {
-		return p.set.load(i, w)
+// fewIn returns the slots in block i of a posting without blocks.
+func (p posting) fewIn(i int, buf *[1]uint32) []uint32 {
+	if p.set == nil {
+		if buf[0] = p.one; int(p.one>>blockBits) != i {
+			return nil
+		}
+		return buf[:]
 	}
-	if int(p.one>>blockBits) != i {
-		return false
+	few := p.set.few
+	lo, _ := slices.BinarySearch(few, uint32(i)<<blockBits)
+	hi := lo
+	for hi < len(few) && int(few[hi]>>blockBits) == i {
+		hi++
 	}
-	w[p.one>>6&(blockWords-1)] |= 1 << (p.one & 63)
-	return true
+	return few[lo:hi]
 }
 
 func (p posting) from(i int) int {

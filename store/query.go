@@ -63,20 +63,18 @@ func (s *Snapshot[T]) Count(q Query[T]) int {
 	case every[T]:
 		return f.len()
 	}
+	n := 0
 	if _, few := candidates(f); few {
-		n := 0
 		for range found(f) {
 			n++
 		}
 		return n
 	}
-	n := 0
-	var w words
+	var sel selection
 	for i := f.from(0); i >= 0; i = f.from(i + 1) {
-		w = words{}
-		if f.load(i, &w) {
-			n += w.count()
-		}
+		f.add(i, &sel)
+		n += sel.count()
+		sel.clear()
 	}
 	return n
 }

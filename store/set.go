@@ -98,14 +98,7 @@ func (s *set) remove(slot uint32) {
 		s.blocks[i] = nil
 	}
 	if s.n <= fewMax/4 {
-		few := make([]uint32, 0, s.n+2)
-		for i := range s.blocks {
-			var w words
-			if s.load(i, &w) {
-				few = w.slots(i, few)
-			}
-		}
-		s.few, s.blocks = few, nil
+		s.few, s.blocks = s.appendTo(make([]uint32, 0, s.n+2)), nil
 	}
 }
 
@@ -176,44 +169,36 @@ func (s *set) has(slot uint32) bool {
 		_, found := slices.BinarySearch(s.few, slot)
 		return found
 	}
-	i, x := int(slot>>blockBits), uint16(slot&(blockSlots-1))
-	if i >= len(s.blocks) || s.blocks[i] == nil {
+	x := uint16(slot & (blockSlots - 1))
+	switch b := s.block(int(slot >> blockBits)); {
+	case b == nil:
 		return false
-	}
-	if b := s.blocks[i]; b.words == nil {
+	case b.words != nil:
+		return b.words[x>>6]>>(x&63)&1 != 0
+	default:
 		_, found := slices.BinarySearch(b.list, x)
 		return found
 	}
-	return s.blocks[i].words[x>>6]>>(x&63)&1 != 0
 }
 
-// load sets the bits of block i's slots in w and reports whether there are any.
-func (s *set) load(i int, w *words) bool {
-	if s.blocks == nil {
-		lo, _ := slices.BinarySearch(s.few, uint32(i)<<blockBits)
-		some := false
-		for _, x := range s.few[lo:] {
-			if int(x>>blockBits) != i {
-				break
-			}
-			w[x>>6&(blockWords-1)] |= 1 << (x & 63)
-			some = true
+// block returns block i, nil if it is empty. s has blocks.
+func (s *set) block(i int) *block {
+	if i >= len(s.blocks) {
+		return nil
+	}
+	return s.blocks[i]
+}
+
+// appendTo appends all slots, in ascending order.
+func (s *set) appendTo(to []uint32) []uint32 {
+	var buf [runSlots]uint32
+	for at := 0; ; {
+		run := posting{set: s}.run(&at, &buf)
+		if len(run) == 0 {
+			return to
 		}
-		return some
+		to = append(to, run...)
 	}
-	if i >= len(s.blocks) || s.blocks[i] == nil {
-		return false
-	}
-	b := s.blocks[i]
-	if b.words != nil {
-		for j := range w {
-			w[j] |= b.words[j]
-		}
-	}
-	for _, x := range b.list {
-		w[x>>6] |= 1 << (x & 63)
-	}
-	return true
 }
 
 // from returns the first block not before i that has slots of s, or -1.
@@ -233,26 +218,10 @@ func (s *set) from(i int) int {
 	return -1
 }
 
-// slots appends the slots of block i that have their bit in w.
-func (w *words) slots(i int, to []uint32) []uint32 {
-	for j, x := range w {
-		to = appendBits(to, uint32(i<<blockBits|j<<6), x)
-	}
-	return to
-}
-
 // appendBits appends the numbers of x's bits, counted from base.
 func appendBits(to []uint32, base uint32, x uint64) []uint32 {
 	for ; x != 0; x &= x - 1 {
 		to = append(to, base|uint32(bits.TrailingZeros64(x)))
 	}
 	return to
-}
-
-func (w *words) count() int {
-	n := 0
-	for _, x := range w {
-		n += bits.OnesCount64(x)
-	}
-	return n
 }

@@ -61,12 +61,24 @@ func playSet(t *testing.T, next func(int) int, limit, steps int) {
 func checkLoad(t *testing.T, p posting, want []uint32, limit int) {
 	var got []uint32
 	for i := range limit>>blockBits + 2 {
-		var w words
-		some := p.load(i, &w)
-		if next := p.from(i); some != (next == i) {
-			t.Fatalf("block %d: load says %v, from says %d", i, some, next)
+		var sel, all, rest selection
+		p.add(i, &sel)
+		if next := p.from(i); (sel.some != 0) != (next == i) {
+			t.Fatalf("block %d: add gives words %x, from says %d", i, sel.some, next)
 		}
-		got = w.slots(i, got)
+		for j := range all.words {
+			all.add(j, 1<<63|0x5555555555555555)
+			rest.add(j, 1<<63|0x5555555555555555)
+		}
+		p.keep(i, &all)
+		p.cut(i, &rest)
+		for j, w := range sel.words {
+			some := uint64(1<<63 | 0x5555555555555555)
+			if all.words[j] != w&some || rest.words[j] != some&^w || (all.some>>j&1 != 0) != (all.words[j] != 0) || (rest.some>>j&1 != 0) != (rest.words[j] != 0) {
+				t.Fatalf("word %d of block %d: %x, kept %x, cut %x", j, i, w, all.words[j], rest.words[j])
+			}
+			got = appendBits(got, uint32(i<<blockBits|j<<6), w)
+		}
 	}
 	for slot := range uint32(limit) {
 		if _, want := slices.BinarySearch(want, slot); p.has(slot) != want {
