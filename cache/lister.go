@@ -14,20 +14,43 @@ import (
 // AppendFunc is given each object found.
 type AppendFunc func(obj any)
 
-// ListAll calls appendFn on each object of store that selector selects, in no particular order. A selector that is nil
+// ListAll calls appendFn on each object of store that selector selects, in no particular order; through the store's
+// [LabelIndex], if it has one. A selector that is nil
 // or empty selects all, without looking at them; with another one, an object without metadata is an error, and ends it.
 func ListAll(store Store, selector labels.Selector, appendFn AppendFunc) error {
+	if done, err := appendLabelled(store, metav1.NamespaceAll, selector, appendFn); done {
+		return err
+	}
 	return appendMatching(store.List(), metav1.NamespaceAll, selector, appendFn)
 }
 
 // ListAllByNamespace is [ListAll] of the objects in a namespace; "" is all of them. It goes by indexer's
 // [NamespaceIndex] or, if there is none, looks at all objects.
 func ListAllByNamespace(indexer Indexer, namespace string, selector labels.Selector, appendFn AppendFunc) error {
+	if done, err := appendLabelled(indexer, namespace, selector, appendFn); done {
+		return err
+	}
 	candidates, complete := inNamespace(indexer, namespace)
 	if complete {
 		namespace = metav1.NamespaceAll
 	}
 	return appendMatching(candidates, namespace, selector, appendFn)
+}
+
+// appendLabelled is appendMatching through a label index, where store has one.
+func appendLabelled(store Store, namespace string, selector labels.Selector, appendFn AppendFunc) (done bool, err error) {
+	labelled, ok := store.(labelSelecting)
+	if !ok {
+		return false, nil
+	}
+	objs, exact, ok := labelled.selectLabelled(namespace, selector)
+	if !ok {
+		return false, nil
+	}
+	if exact {
+		selector = nil
+	}
+	return true, appendMatching(objs, metav1.NamespaceAll, selector, appendFn)
 }
 
 // inNamespace returns the objects to look at for those of a namespace; complete means that all of them are in it.
