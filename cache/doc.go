@@ -14,8 +14,8 @@
 // GetByKey, List and ListKeys of [FIFO] and [DeltaFIFO].
 //
 // The types are not client-go's, so what client-go itself makes (its generated factories, a dynamic informer) still gives
-// out its own. What both sides declare as an interface of plain types, such as [Store], [Indexer] or [ListerWatcher], fits
-// where its method set fits.
+// out its own; package clientgo plugs ours in there. A [Store], a [ListerWatcher] or a [ResourceEventHandler] is one on
+// both sides, as all their methods are of types that both sides share.
 //
 // # What is better
 //

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"go/types"
 	"strings"
 	"testing"
 
@@ -142,5 +143,32 @@ func TestParseIntended(t *testing.T) {
 	}
 	if _, err := parseIntended(differencesFile); err != nil {
 		t.Errorf("the file in the repository: %v", err)
+	}
+}
+
+// What package cache says of itself: values of these interfaces pass from one package to the other.
+func TestInterfacesThatAreTheSameOnBothSides(t *testing.T) {
+	packages, err := load(theirs, ours)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"Store", "ListerWatcher", "ResourceEventHandler"} {
+		their, our := packages[0].Scope().Lookup(name).Type(), packages[1].Scope().Lookup(name).Type()
+		if !types.AssignableTo(our, their) || !types.AssignableTo(their, our) {
+			t.Errorf("%s: a value of one package does not fit the other", name)
+		}
+	}
+}
+
+func TestCacheDoesWithoutClientGosCache(t *testing.T) {
+	exports, err := exportFiles([]string{ours})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, ok := exports[ours]; !ok {
+		t.Fatal("package cache is not among its own dependencies: the test looks at the wrong thing")
+	}
+	if _, ok := exports[theirs]; ok {
+		t.Errorf("%s depends on %s", ours, theirs)
 	}
 }
