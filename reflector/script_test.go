@@ -3,7 +3,6 @@ package reflector
 import (
 	"context"
 	"fmt"
-	"io"
 	"maps"
 	"sync"
 	"testing"
@@ -349,5 +348,3 @@ func sameCalls(t *testing.T, got []string, want ...string) {
 		t.Errorf("calls = %v\nwant    %v", got, want)
 	}
 }
-
-var _ = io.EOF
