@@ -9,7 +9,8 @@ import (
 	"github.com/informerkit/informerkit/store"
 )
 
-// readerBatch is how many changes a reader takes out of the feed at a time.
+// readerBatch is how many changes a reader takes out of the feed at a time. With LatestState it is one: what is taken out no
+// longer merges with what comes.
 const readerBatch = 64
 
 // reader turns what one handler has not been told yet into events: first the objects of the snapshot it started with, then
@@ -63,13 +64,21 @@ func (r *reader[T]) drain(tell func(Event[T]) bool, caughtUp func() feed.Positio
 		}
 		until := caughtUp()
 		oldest := r.cursor.Backlog().Age
-		r.n, r.at = r.cursor.NextUntil(r.batch[:], until), 0
+		r.n, r.at = r.cursor.NextUntil(r.room(), until), 0
 		if r.n == 0 {
 			return true
 		}
 		r.taken.Store(time.Now().Add(-oldest).UnixNano())
 		r.ahead.Add(int64(r.n))
 	}
+}
+
+// room is where the next batch goes.
+func (r *reader[T]) room() []feed.Change[T] {
+	if r.delivery == LatestState {
+		return r.batch[:1]
+	}
+	return r.batch[:]
 }
 
 func (r *reader[T]) drainEvents(tell func(Event[T]) bool) bool {
