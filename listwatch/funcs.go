@@ -41,11 +41,11 @@ func (f Funcs[T]) List(ctx context.Context, opts metav1.ListOptions) (Page[T], e
 
 // Watch implements [Source].
 func (f Funcs[T]) Watch(ctx context.Context, opts metav1.ListOptions) (Stream[T], error) {
-	if f.WatchFunc == nil {
-		return nil, errors.New("listwatch: Funcs.WatchFunc is nil")
-	}
 	if f.NoStreaming && opts.SendInitialEvents != nil && *opts.SendInitialEvents {
 		return nil, ErrStreamingUnsupported
+	}
+	if f.WatchFunc == nil {
+		return nil, errors.New("listwatch: Funcs.WatchFunc is nil")
 	}
 	opts.Watch = true
 	w, err := f.WatchFunc(ctx, opts)
