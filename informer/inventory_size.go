@@ -50,12 +50,12 @@ func (m *measure) first(v reflect.Value) bool {
 	return true
 }
 
-// Roughly what the runtime's allocator and maps add: sizes are rounded up to classes; a map keeps an eighth or more of its
-// slots free and a control byte for each.
+// Roughly what the runtime's allocator and maps add: sizes are rounded up to classes; a map has a power of two of slots, a
+// control byte for each, and keeps an eighth of them free once there are more than eight.
 const (
-	granule     = 16
-	mapHeader   = 48
-	mapOverhead = 1.4
+	granule   = 16
+	mapHeader = 48
+	mapGroup  = 8
 )
 
 func rounded(size int64) int64 { return (size + granule - 1) / granule * granule }
@@ -115,9 +115,9 @@ func (m *measure) mapped(v reflect.Value) int64 {
 		return 0
 	}
 	entry := int64(v.Type().Key().Size()+v.Type().Elem().Size()) + 1
-	slots := max(int64(v.Len()), 8) // one group of slots at the least
-	if v.Len() > 8 {
-		slots = int64(mapOverhead * float64(slots))
+	slots := int64(mapGroup)
+	for v.Len() > mapGroup && int64(v.Len()) > slots*7/8 {
+		slots *= 2
 	}
 	size := mapHeader + rounded(slots*entry)
 	for it := v.MapRange(); it.Next(); {
