@@ -7,8 +7,9 @@
 //
 //   - A [Snapshot] is one version: objects, indexes and orders together. It never changes, taking one costs O(1), and it
 //     holds up neither the writer nor other readers however long it is held.
-//   - [Store.Get] reads the newest version without a lock. A commit becomes visible to it at once and whole, a
-//     [Replacement] of everything too; what one Get has seen, later Gets and snapshots do not take back.
+//   - [Store.Get] reads the newest version without a lock. What one Get has seen, later Gets and snapshots do not take
+//     back. Gets see a [Replacement] whole or not at all; while a commit of several changes is written, which takes
+//     microseconds, they may see some of them before others (a Snapshot does not).
 //   - What a commit did can be read, by Get and in a Snapshot, when the commit returns.
 //   - An index equals one rebuilt from the objects, in every version. An object whose index function fails is stored, is in the
 //     other indexes, and is listed by [Store.Failures] until a good version of it comes.
@@ -24,11 +25,15 @@
 //
 // # How it works
 //
-// Objects lie in pages of 16, pages in chunks, chunks in a directory; the place of an object is its slot. A page never
-// changes once a reader can reach it: the writer puts a changed copy in its place. A lock-free hash table says in which
-// slots a key may be; the page decides. An index maps a value to a set of slots, and keeps its values in pages as well.
+// Objects lie in pages of 16, pages in chunks of 64, chunks in a list; the place of an object is its slot. A lock-free hash
+// table hints in which slots a key may be; the page decides. An index maps a value to a set of slots (a sorted list, or
+// blocks of 4,096 bits), and keeps its values in pages as well.
 //
-// A snapshot is a copy of a few pointers. What a version is made of carries the number of the time it was made in;
-// taking a snapshot starts a new time, and the writer copies what is older before it changes it. With nobody taking
-// snapshots an update copies one page; with a snapshot before each update, a page, a chunk and a directory.
+// A snapshot is a copy of a few pointers. What a version is made of carries a stamp; taking a snapshot begins a new one,
+// and the writer copies what carries an older stamp before it changes it. So with nobody taking snapshots an update is
+// one atomic write; with a snapshot before each update, it copies a page, a chunk and the list: some 2 KB at 100,000
+// objects. A replacement changes only copies, of what differs, and is published by one pointer.
+//
+// The store's own memory is about 40 bytes per object, and 10 for each index with one value per object
+// (BenchmarkMemory).
 package store
