@@ -20,6 +20,25 @@ race: ## the library's tests under the race detector
 e2e: ## against a real API server and etcd, run in the test's own process
 	$(GO) test ./e2e/...
 
+.PHONY: soak
+soak: ## faults at random times: 2 minutes in memory, 5 minutes on the real server (SOAK=… for another time)
+	$(GO) test ./informer -run 'TestConvergence' -soak 2m -timeout 20m -v
+	$(GO) test ./e2e -run 'TestSoak' -duration $(SOAK) -timeout 30m -v
+
+SOAK ?= 5m
+
+.PHONY: conformance
+conformance: ## the tests of client-go's, controller-runtime's and Kubernetes' own code on our cache (long: hours on a small machine)
+	$(GO) run ./conformance
+
+.PHONY: conformance-ci
+conformance-ci: ## the part of it that takes minutes
+	$(GO) run ./conformance -suites client-go,controller-runtime
+
+.PHONY: bench
+bench: ## measure beside client-go and other peers and write bench/RESULTS.md (on a machine that does nothing else)
+	$(GO) run ./bench/cmd/bench
+
 .PHONY: lint
 lint: ## gofmt, go vet, and golangci-lint where it is installed
 	@test -z "$$(gofmt -l .)" || { gofmt -d . | head -50; exit 1; }
