@@ -28,8 +28,8 @@ type RetryWithDeadline interface {
 }
 
 // NewRetryWithDeadline allows retries after errors that isRetryable says yes to, for maxRetryDuration from the first one
-// on. An error that comes minResetPeriod or more after the last one begins afresh. With a maxRetryDuration of 0 nothing
-// is ever tried again.
+// on. One that comes minResetPeriod or more after the last one begins afresh; other errors don't count. With a
+// maxRetryDuration of 0 nothing is ever tried again.
 func NewRetryWithDeadline(maxRetryDuration, minResetPeriod time.Duration, isRetryable func(error) bool, clock clock.Clock) RetryWithDeadline {
 	return &retryWithDeadline{limit: maxRetryDuration, quiet: minResetPeriod, isRetryable: isRetryable, clock: clock}
 }
@@ -44,18 +44,16 @@ type retryWithDeadline struct {
 }
 
 func (r *retryWithDeadline) After(err error) {
-	retryable := r.isRetryable(err)
+	if !r.isRetryable(err) {
+		return
+	}
 	now := r.clock.Now()
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	switch {
-	case !retryable:
-		r.first, r.last = time.Time{}, time.Time{}
-	case r.first.IsZero() || now.Sub(r.last) >= r.quiet:
-		r.first, r.last = now, now
-	default:
-		r.last = now
+	if r.first.IsZero() || now.Sub(r.last) >= r.quiet {
+		r.first = now
 	}
+	r.last = now
 }
 
 func (r *retryWithDeadline) ShouldRetry() bool {

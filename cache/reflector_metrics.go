@@ -24,7 +24,7 @@ type SummaryMetric interface {
 
 // MetricsProvider makes the metrics of reflectors. name is a reflector's, or that of an informer.
 type MetricsProvider interface {
-	// NewListsMetric: lists begun, paged or streaming; a list of several pages is one.
+	// NewListsMetric: lists asked for in pages, several of which are one, and streaming lists opened.
 	NewListsMetric(name string) CounterMetric
 	// NewListDurationMetric: seconds from a list's beginning to the last object of it, decoded.
 	NewListDurationMetric(name string) SummaryMetric
@@ -143,14 +143,14 @@ func (s *meteredSource) Watch(ctx context.Context, opts metav1.ListOptions) (lis
 	}
 	list := opts.SendInitialEvents != nil && *opts.SendInitialEvents
 	began := s.clock.Now()
+	stream, err := s.Source.Watch(ctx, opts)
+	if err != nil {
+		return nil, err
+	}
 	if list {
 		s.lists.Inc()
 	} else {
 		s.watches.Inc()
-	}
-	stream, err := s.Source.Watch(ctx, opts)
-	if err != nil {
-		return nil, err
 	}
 	return &meteredStream{Stream: stream, source: s, list: list, began: began}, nil
 }
