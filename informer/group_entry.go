@@ -27,7 +27,6 @@ type entry struct {
 
 	// Guarded by Group.mu.
 	base   View // what is held, or about to be
-	kind   schema.GroupVersionKind
 	refs   int
 	cancel context.CancelFunc // ends its run; nil while it is not running
 	ended  chan struct{}      // closed while it is not running
@@ -48,7 +47,6 @@ func newEntry(g *Group, scope Scope, base View, kind schema.GroupVersionKind, op
 		group:   g,
 		scope:   scope,
 		base:    base,
-		kind:    kind,
 		ended:   make(chan struct{}),
 		failed:  make(chan struct{}),
 		gone:    make(chan struct{}),

@@ -36,6 +36,7 @@ type Shared[T runtime.Object] struct {
 	closed   bool       // Release was called
 	handlers map[*SharedRegistration]struct{}
 	indexes  map[*SharedIndex[T]]struct{}
+	overlays map[*SharedOverlay[T]]struct{}
 }
 
 func newShared[T runtime.Object](e *entry, p projection[T]) *Shared[T] {
@@ -47,13 +48,14 @@ func newShared[T runtime.Object](e *entry, p projection[T]) *Shared[T] {
 		done:       make(chan struct{}),
 		handlers:   map[*SharedRegistration]struct{}{},
 		indexes:    map[*SharedIndex[T]]struct{}{},
+		overlays:   map[*SharedOverlay[T]]struct{}{},
 	}
 	s.entry.Store(e)
 	s.released, s.end = context.WithCancelCause(context.Background())
 	return s
 }
 
-// Release gives the handle back: its handlers and indexes are removed as by their Remove, waits on it end with [ErrReleased].
+// Release gives the handle back: its handlers, indexes and overlays are removed, waits on it end with [ErrReleased].
 // The last handle of a scope stops the informer; who acquires the scope after that gets a new one, with nothing in it.
 // Release waits for nothing, Done tells of the end. It may be called again, and from inside a handler.
 func (s *Shared[T]) Release() {
@@ -63,8 +65,8 @@ func (s *Shared[T]) Release() {
 		return
 	}
 	s.closed = true
-	handlers, indexes := s.handlers, s.indexes
-	s.handlers, s.indexes = nil, nil
+	handlers, indexes, overlays := s.handlers, s.indexes, s.overlays
+	s.handlers, s.indexes, s.overlays = nil, nil, nil
 	for n := range s.listers {
 		s.listers[n].Store(nil)
 	}
@@ -79,6 +81,9 @@ func (s *Shared[T]) Release() {
 	}
 	for ix := range indexes {
 		e.informer.RemoveIndex(ix.base)
+	}
+	for o := range overlays {
+		o.Close()
 	}
 	if ended := e.release(); ended != nil {
 		ends = append(ends, ended)
