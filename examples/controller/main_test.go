@@ -1,0 +1,15 @@
+package main
+
+func Example() {
+	main()
+	// Unordered output:
+	// user: scale default/web to 3
+	// controller: created a pod of default/web
+	// controller: created a pod of default/web
+	// controller: created a pod of default/web
+	// user: delete one of 3 pods
+	// controller: created a pod of default/web
+	// user: scale default/web to 1
+	// controller: deleted a pod of default/web
+	// controller: deleted a pod of default/web
+}
