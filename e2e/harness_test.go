@@ -14,9 +14,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-logr/logr"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/dynamic"
+	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/informerkit/informerkit/e2e/cluster"
 	"github.com/informerkit/informerkit/informer"
@@ -37,6 +39,7 @@ func TestMain(m *testing.M) {
 	if role := os.Getenv(childEnv); role != "" {
 		os.Exit(childMain(role))
 	}
+	log.SetLogger(logr.Discard()) // controller-runtime's
 	code := m.Run()
 	if sharedCluster != nil {
 		sharedCluster.Stop()

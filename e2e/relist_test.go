@@ -59,9 +59,9 @@ func (f figures) peak() float64 { return float64(f.PeakLive) / float64(f.Live) }
 
 // TestForcedRelistNeedsNoSecondCopy holds the promise on relists to a real server's.
 func TestForcedRelistNeedsNoSecondCopy(t *testing.T) {
-	objects := 5000
+	objects := 4000
 	if testing.Short() {
-		objects = 2500
+		objects = 1500
 	}
 	c, ns := shared(t)
 	fill(t, c, ns, objects, 2000)
@@ -172,7 +172,7 @@ func measureRelist(ctx context.Context, role, kubeconfig, namespace string, in *
 		return figures{}, err
 	}
 	// Collections that come often leave no time for a peak to go unseen.
-	debug.SetGCPercent(5)
+	debug.SetGCPercent(10)
 	runtime.GC()
 	runtime.GC()
 	f := figures{Objects: w.count(), Live: sample().live}

@@ -72,7 +72,7 @@ func New(dir string, opts Options) (*Cluster, error) {
 		c.Stop()
 		return nil, err
 	}
-	if err := installWidgets(ctx, c.Config()); err != nil {
+	if err := Define(ctx, c.Config(), Widgets, WidgetKind.Kind, "wd"); err != nil {
 		c.Stop()
 		return nil, err
 	}

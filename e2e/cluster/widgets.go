@@ -8,7 +8,8 @@ import (
 	"time"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
-	"k8s.io/apiextensions-apiserver/pkg/client/clientset/clientset"
+	apiextensionsclient "k8s.io/apiextensions-apiserver/pkg/client/clientset/clientset/typed/apiextensions/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -27,7 +28,8 @@ var WidgetKind = Widgets.GroupVersion().WithKind("Widget")
 // writers is how many requests [CreateWidgets] keeps in flight.
 const writers = 16
 
-func widgetsCRD() *apiextensionsv1.CustomResourceDefinition {
+// definition defines a resource whose objects look like widgets.
+func definition(resource schema.GroupVersionResource, kind string, shortNames ...string) *apiextensionsv1.CustomResourceDefinition {
 	text := apiextensionsv1.JSONSchemaProps{Type: "string"}
 	object := func(fields map[string]apiextensionsv1.JSONSchemaProps) apiextensionsv1.JSONSchemaProps {
 		return apiextensionsv1.JSONSchemaProps{Type: "object", Properties: fields}
@@ -39,16 +41,16 @@ func widgetsCRD() *apiextensionsv1.CustomResourceDefinition {
 		"status": object(map[string]apiextensionsv1.JSONSchemaProps{"phase": text}),
 	})
 	return &apiextensionsv1.CustomResourceDefinition{
-		ObjectMeta: metav1.ObjectMeta{Name: Widgets.GroupResource().String()},
+		ObjectMeta: metav1.ObjectMeta{Name: resource.GroupResource().String()},
 		Spec: apiextensionsv1.CustomResourceDefinitionSpec{
-			Group: Widgets.Group,
+			Group: resource.Group,
 			Scope: apiextensionsv1.NamespaceScoped,
 			Names: apiextensionsv1.CustomResourceDefinitionNames{
-				Plural: Widgets.Resource, Singular: "widget", Kind: WidgetKind.Kind, ListKind: "WidgetList",
-				ShortNames: []string{"wd"},
+				Plural: resource.Resource, Singular: strings.ToLower(kind), Kind: kind, ListKind: kind + "List",
+				ShortNames: shortNames,
 			},
 			Versions: []apiextensionsv1.CustomResourceDefinitionVersion{{
-				Name: Widgets.Version, Served: true, Storage: true,
+				Name: resource.Version, Served: true, Storage: true,
 				Schema:           &apiextensionsv1.CustomResourceValidation{OpenAPIV3Schema: &schema},
 				Subresources:     &apiextensionsv1.CustomResourceSubresources{Status: &apiextensionsv1.CustomResourceSubresourceStatus{}},
 				SelectableFields: []apiextensionsv1.SelectableField{{JSONPath: ".spec.color"}},
@@ -62,27 +64,43 @@ func widgetsCRD() *apiextensionsv1.CustomResourceDefinition {
 	}
 }
 
-// installWidgets creates the definition and waits until the resource is served.
-func installWidgets(ctx context.Context, config *rest.Config) error {
-	definitions, err := clientset.NewForConfig(config)
+// Define makes the server serve a custom resource, whose objects have the fields of widgets, and waits until it does.
+func Define(ctx context.Context, config *rest.Config, resource schema.GroupVersionResource, kind string, shortNames ...string) error {
+	return define(ctx, config, resource, func(definitions definitionsClient) error {
+		_, err := definitions.Create(ctx, definition(resource, kind, shortNames...), metav1.CreateOptions{})
+		return err
+	}, func(err error) bool { return err == nil })
+}
+
+// Undefine removes a custom resource that [Define] made, with all its objects, and waits until the server knows it no more.
+func Undefine(ctx context.Context, config *rest.Config, resource schema.GroupVersionResource) error {
+	return define(ctx, config, resource, func(definitions definitionsClient) error {
+		return definitions.Delete(ctx, resource.GroupResource().String(), metav1.DeleteOptions{})
+	}, apierrors.IsNotFound)
+}
+
+type definitionsClient = apiextensionsclient.CustomResourceDefinitionInterface
+
+// define changes a definition and waits until a list of the resource ends as it should.
+func define(ctx context.Context, config *rest.Config, resource schema.GroupVersionResource, change func(definitionsClient) error, done func(error) bool) error {
+	definitions, err := apiextensionsclient.NewForConfig(config)
 	if err != nil {
-		return fmt.Errorf("define widgets: %w", err)
+		return fmt.Errorf("definition of %s: %w", resource.Resource, err)
 	}
 	client, err := dynamic.NewForConfig(config)
 	if err != nil {
-		return fmt.Errorf("define widgets: %w", err)
+		return fmt.Errorf("definition of %s: %w", resource.Resource, err)
 	}
-	_, err = definitions.ApiextensionsV1().CustomResourceDefinitions().Create(ctx, widgetsCRD(), metav1.CreateOptions{})
-	if err != nil {
-		return fmt.Errorf("define widgets: %w", err)
+	if err := change(definitions.CustomResourceDefinitions()); err != nil {
+		return fmt.Errorf("definition of %s: %w", resource.Resource, err)
 	}
 	var last error
 	err = wait.PollUntilContextCancel(ctx, 20*time.Millisecond, true, func(ctx context.Context) (bool, error) {
-		_, last = client.Resource(Widgets).List(ctx, metav1.ListOptions{Limit: 1})
-		return last == nil, nil
+		_, last = client.Resource(resource).List(ctx, metav1.ListOptions{Limit: 1})
+		return done(last), nil
 	})
 	if err != nil {
-		return fmt.Errorf("define widgets: %w (%v)", err, last)
+		return fmt.Errorf("definition of %s: %w (%v)", resource.Resource, err, last)
 	}
 	return nil
 }
