@@ -9,9 +9,12 @@
 // synctrack stay client-go's), and has a scratch module use the copy. The scratch module's test runs of other people's
 // packages then run on our code, and not a line of theirs is changed.
 //
-// A test that passes on client-go's cache and does not on ours is run again on both (-confirm times). If ours keeps failing
-// where client-go's keeps passing, it is a regression, and the command exits with 1. What it can't do at all (no module, no
-// build of ours) is exit code 2.
+// A test that passes on client-go's cache and does not on ours is run again (-confirm times). If it fails again on ours, and passes each
+// time on client-go's, it is lost, and the command exits with 1; if not, it is listed as flaky. When many are lost at once, the
+// suite is run again as a whole instead. What the command can't do at all (no module, no build of ours) is exit code 2.
+//
+// Results on client-go's cache are kept (-cache) and used again as long as Go, the versions and the suite are the same; -fresh runs
+// them anew.
 //
 // Ginkgo suites are compared spec by spec, others test by test, including subtests.
 //

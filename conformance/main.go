@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 )
@@ -126,6 +127,9 @@ func conform(ctx context.Context, c config, out io.Writer) (int, error) {
 	return lost, printTable(out, rows)
 }
 
+// fewTests is how many lost tests of a suite are run again one by one.
+const fewTests = 20
+
 // alias makes the copy of client-go on our cache.
 func (w *workshop) alias(ctx context.Context, cache string) error {
 	source, err := (goTool{dir: w.root}).download(ctx, clientGo+"@"+w.clientGo)
@@ -169,7 +173,7 @@ func (w *workshop) compare(ctx context.Context, c config, f family, s suite, env
 		return out, err
 	}
 	candidates := lost(out.theirs, out.ours)
-	if c.confirm == 0 {
+	if c.confirm == 0 || len(candidates) == 0 {
 		out.regressions = candidates
 		return out, nil
 	}
@@ -178,6 +182,19 @@ func (w *workshop) compare(ctx context.Context, c config, f family, s suite, env
 		return out, err
 	}
 	err = logTo(c, f, s, "again", func(logs io.Writer) error {
+		if len(candidates) > fewTests {
+			// A package that died took its other tests along. Once more as a whole is cheaper than one by one.
+			if out.ours, err = ours.run(ctx, s, logs); err != nil {
+				return err
+			}
+			still := lost(out.theirs, out.ours)
+			out.flaky = slices.DeleteFunc(candidates, func(t test) bool { return slices.Contains(still, t) })
+			candidates = still
+		}
+		if len(candidates) > fewTests {
+			out.regressions = candidates
+			return nil
+		}
 		for _, t := range candidates {
 			really, err := confirm(ctx, c, theirs, ours, t, ginkgo, logs)
 			if err != nil {
