@@ -26,6 +26,10 @@ type op[T any] struct {
 	found bool
 }
 
+// maxScratch is the most operations whose room is kept for the next transaction: the first list of a large collection
+// must not cost memory for ever.
+const maxScratch = 4096
+
 type opKind uint8
 
 const (
@@ -102,16 +106,22 @@ func (b *Batch[T]) search(hash uint32, key string) int {
 
 func (b *Batch[T]) empty() {
 	b.Revision = ""
+	b.dead = 0
+	if cap(b.ops) > maxScratch {
+		b.ops, b.byHash = nil, nil
+		return
+	}
 	clear(b.ops)
-	b.ops, b.dead = b.ops[:0], 0
+	b.ops = b.ops[:0]
 	if b.byHash != nil {
 		b.byHash.reset()
 	}
 }
 
 func (b *Batch[T]) forget() {
-	if len(b.changes) > 0 {
-		clear(b.changes)
-		b.changes = b.changes[:0]
+	if cap(b.changes) > maxScratch {
+		b.changes = nil
 	}
+	clear(b.changes)
+	b.changes = b.changes[:0]
 }

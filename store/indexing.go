@@ -43,8 +43,8 @@ func (x *indexing[T]) fill(c *content[ref], r refs[T], st stamp) {
 
 // task is what has to be done to one index for one change.
 type task struct {
-	step, index int // of the plan
-	lo, hi      int // values, in scratch
+	step, index int32 // of the plan
+	lo, hi      int32 // values, in scratch
 	err         error
 }
 
@@ -59,8 +59,8 @@ func (sc *scratch) reset() {
 }
 
 // keep copies values, sorted and each once, and returns where.
-func (sc *scratch) keep(values []string) (lo, hi int) {
-	lo = len(sc.values)
+func (sc *scratch) keep(values []string) (lo, hi int32) {
+	lo = int32(len(sc.values))
 	sc.values = append(sc.values, values...)
 	kept := sc.values[lo:]
 	for i := 1; i < len(kept); i++ {
@@ -70,7 +70,7 @@ func (sc *scratch) keep(values []string) (lo, hi int) {
 			break
 		}
 	}
-	hi = lo + len(kept)
+	hi = lo + int32(len(kept))
 	clear(sc.values[hi:])
 	sc.values = sc.values[:hi]
 	return lo, hi
@@ -82,7 +82,8 @@ func (x *indexing[T]) plan(sc *scratch, slot uint32, had bool, key string, obj T
 	u := x.under.get(slot, x.col) // before the call: a cache miss of both is waited for once
 	values, err := x.ix.call(obj)
 	if err != nil {
-		t.lo, t.hi, t.err = len(sc.values), len(sc.values), err
+		t.lo, t.err = int32(len(sc.values)), err
+		t.hi = t.lo
 		return t, true
 	}
 	t.lo, t.hi = sc.keep(values)

@@ -99,6 +99,30 @@ func TestBatchLetsGoOfItsChanges(t *testing.T) {
 	runtime.KeepAlive(&b)
 }
 
+// The room that a very large first transaction needed is not kept.
+func TestBatchLetsGoOfItsRoom(t *testing.T) {
+	_, w := New(Options[*object]{})
+	AddIndex(w, "first", firstValue)
+	o := &object{values: []string{"v"}}
+	var b Batch[*object]
+	keys := make([]string, 50_000)
+	for i := range keys {
+		keys[i] = strconv.Itoa(i)
+	}
+	before := heap()
+	for _, key := range keys {
+		b.Put(key, o)
+	}
+	w.Commit(&b)
+	b.Reset()
+	if got := heap() - before; got > int64(len(keys))*70 {
+		t.Errorf("%d bytes for %d objects in one index", got, len(keys))
+	}
+	runtime.KeepAlive(w)
+	runtime.KeepAlive(keys)
+	b.Put("a", nil)
+}
+
 // A store that has shrunk gives back what it needed for more.
 func TestStoreGivesMemoryBack(t *testing.T) {
 	const n = 50_000

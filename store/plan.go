@@ -15,9 +15,6 @@ type step struct {
 
 func (p *plan[T]) start(changes []Change[T]) { p.changes = changes[:0] }
 
-// maxScratch bounds what is kept for the next transaction.
-const maxScratch = 4096
-
 func (p *plan[T]) reset() {
 	clear(p.tasks)
 	p.values.reset()
@@ -52,7 +49,7 @@ func (w *Writer[T]) planPutLocked(o *op[T], same func(prev, next T) bool) {
 	p := &w.plan
 	for i, x := range w.indexes {
 		if t, changed := x.plan(&p.values, o.slot, c.HadOld, o.key, o.obj); changed {
-			t.step, t.index = len(p.steps), i
+			t.step, t.index = int32(len(p.steps)), int32(i)
 			p.tasks = append(p.tasks, t)
 		}
 	}
@@ -132,7 +129,7 @@ func (w *Writer[T]) applyStepsLocked() {
 				o.insert(s.slot, w.objects.cur, ist.made)
 			}
 		}
-		for len(tasks) > 0 && tasks[0].step == i {
+		for len(tasks) > 0 && int(tasks[0].step) == i {
 			t := tasks[0]
 			tasks = tasks[1:]
 			w.indexes[t.index].apply(&p.values, t, s.slot, c.Key, ist)
