@@ -27,7 +27,8 @@ type Writer[T any] struct {
 	made    uint64 // what carries this stamp, of the objects, can be changed in place
 	indexed uint64 // so can all of the indexes and orders with this one
 
-	plan plan[T] // scratch, empty between transactions
+	touched uint64  // see touchLocked
+	plan    plan[T] // scratch, empty between transactions
 }
 
 // Change is what a commit did to one key. Old is set if HadOld, New if HasNew; never neither.
