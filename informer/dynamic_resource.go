@@ -73,6 +73,9 @@ func (e *entry) vacate(ctx context.Context) (ended <-chan struct{}) {
 	}
 	g.mu.Unlock()
 
+	if !alone {
+		ctx = context.WithoutCancel(ctx) // others need the source that follows
+	}
 	err := e.informer.RemoveSource(ctx, "")
 	if err == nil && !alone {
 		if err := e.informer.AddSource("", e.source); err != nil {

@@ -331,6 +331,30 @@ func TestFollowerLeavesOthersTheirHandles(t *testing.T) {
 	})
 }
 
+// A follower that ends while a resource goes does not take it from others for good.
+func TestFollowerThatEndsMeanwhileLeavesOthersTheirSource(t *testing.T) {
+	quiet := informer.GroupOptions{Informer: func(informer.Scope) informer.ScopeOptions {
+		return informer.ScopeOptions{Reflector: reflector.Options{OnError: func(context.Context, error) {}}}
+	}}
+	inFollower(t, quiet, informer.FollowOptions[untyped]{}, func(w *followWorld) {
+		w.create(crd("Gizmo", "v1"), gizmo("Gizmo", "v1", "a"))
+		w.notice()
+		mine := hold[metadata](w.groupWorld, informer.Scope{Resource: gizmos})
+		slow := mine.AddHandler(informer.Handler[metadata]{}, informer.HandlerOptions{})
+		w.must(slow.WaitSynced(w.ctx))
+		w.delete(crd("Gizmo", "v1"))
+		go w.cancel()
+		w.notice()
+		w.create(crd("Gizmo", "v1"), gizmo("Gizmo", "v1", "b"))
+		time.Sleep(5 * time.Minute)
+		synctest.Wait()
+		if _, ok := mine.Get("default/b"); !ok {
+			t.Error("the other's handle is dead")
+		}
+		mine.Release()
+	})
+}
+
 // A group whose informers end when their resource goes tells the deletes all the same.
 func TestFollowerTellsDeletesOfInformersThatEnded(t *testing.T) {
 	stopping := informer.GroupOptions{Informer: func(informer.Scope) informer.ScopeOptions {
