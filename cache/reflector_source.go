@@ -7,36 +7,25 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/client-go/features"
 	"k8s.io/client-go/util/watchlist"
 	"k8s.io/klog/v2"
 
 	"github.com/informerkit/informerkit/listwatch"
-	"github.com/informerkit/informerkit/reflector"
 )
 
 // sourceOf is where lw meets the packages below: all that reflectors and informers of this package get from a server
 // comes through here. expectedType is an object of the type that is expected; nil: any.
 func sourceOf(lw ListerWatcher, expectedType any) listwatch.Source[any] {
 	withContext := ToListerWatcherWithContext(lw)
-	var source listwatch.Source[any] = listwatch.Funcs[any]{
+	var source listwatch.Source[any] = fallbackSource{listwatch.Funcs[any]{
 		ListFunc:    withContext.ListWithContext,
 		WatchFunc:   withContext.WatchWithContext,
 		NoStreaming: watchlist.DoesClientNotSupportWatchListSemantics(lw),
-	}
+	}}
 	if expected := expectationOf(expectedType); expected.goType != nil {
 		source = checkedSource{source, expected}
 	}
 	return source
-}
-
-// streamingMode is what client-go's feature gate says (KUBE_FEATURE_WatchListClient in the environment, or whatever has
-// taken its place with features.ReplaceFeatureGates).
-func streamingMode() reflector.Streaming {
-	if features.FeatureGates().Enabled(features.WatchListClient) {
-		return reflector.StreamingAuto
-	}
-	return reflector.StreamingOff
 }
 
 // expectation is what every object of a source has to be.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"net/url"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -161,6 +162,42 @@ func TestReflectorDoesNotStreamWithAClientThatCannot(t *testing.T) {
 		synctest.Wait()
 		check(t, "requests", []string{"list", "watch"}, s.requestsOf())
 	})
+}
+
+func TestReflectorListsAtOnceWhereTheListerWatcherDoesNotKnowStreaming(t *testing.T) {
+	for name, c := range map[string]struct {
+		err   error
+		after time.Duration
+	}{
+		"an error of its own": {errors.New(`parsing "": invalid syntax`), 0},
+		"a server's error":    {apierrors.NewInternalError(errors.New("no")), time.Second},
+		"the network's":       {&url.Error{Op: "Get", URL: "pods", Err: errors.New("no")}, time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s, store := newPodServer(t), newStoreLog()
+				s.create("a", "1")
+				began := time.Now()
+				store.before = func(string) {
+					if took := time.Since(began); took < c.after || took > 0 && c.after == 0 {
+						t.Errorf("listed after %v", took)
+					}
+				}
+				lw := &ListWatch{
+					ListFunc: s.listerWatcher().List,
+					WatchFunc: func(options metav1.ListOptions) (watch.Interface, error) {
+						if options.SendInitialEvents != nil {
+							return nil, c.err
+						}
+						return s.listerWatcher().Watch(options)
+					},
+				}
+				start(t, NewReflector(lw, &corev1.Pod{}, store, 0).RunWithContext)
+				settle()
+				store.told(t, "calls", "replace [a:1]")
+			})
+		})
+	}
 }
 
 func TestReflectorPagesAsItsFieldSays(t *testing.T) {
