@@ -23,7 +23,7 @@ func Example() {
 			return
 		}
 	}
-	nodes, err := apitest.List[*corev1.Node](server, corev1.SchemeGroupVersion.WithResource("nodes"), "")
+	nodes, err := apitest.List[*corev1.Node](server, workload.Nodes, "")
 	fmt.Println(len(nodes), err)
 	// Output: 3 <nil>
 }

@@ -21,6 +21,13 @@ func ready(message string) corev1.NodeCondition {
 	}
 }
 
+func newNamespace(i int) *corev1.Namespace {
+	return &corev1.Namespace{
+		ObjectMeta: metav1.ObjectMeta{Name: namespaceName(i)},
+		Status:     corev1.NamespaceStatus{Phase: corev1.NamespaceActive},
+	}
+}
+
 func newNode(i int) *corev1.Node {
 	capacity := corev1.ResourceList{
 		corev1.ResourceCPU:    resource.MustParse("8"),
@@ -39,7 +46,7 @@ func newNode(i int) *corev1.Node {
 func labels(d *deployment) map[string]string { return map[string]string{"app": d.name} }
 
 func podSpec(d *deployment) corev1.PodSpec {
-	return corev1.PodSpec{Containers: []corev1.Container{{Name: "main", Image: "registry.example.com/" + d.name + ":1"}}}
+	return corev1.PodSpec{Containers: []corev1.Container{{Name: "main", Image: fmt.Sprintf("registry.example.com/%s:%d", d.name, d.version)}}}
 }
 
 func newDeployment(d *deployment) *appsv1.Deployment {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"strconv"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -12,18 +13,14 @@ import (
 	"go.uber.org/goleak"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/informerkit/informerkit/apitest"
 	"github.com/informerkit/informerkit/apitest/workload"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
-
-var (
-	pods        = corev1.SchemeGroupVersion.WithResource("pods")
-	nodes       = corev1.SchemeGroupVersion.WithResource("nodes")
-	deployments = appsv1.SchemeGroupVersion.WithResource("deployments")
-)
 
 func start(t *testing.T, opts workload.Options) (*apitest.Server, *workload.Workload) {
 	t.Helper()
@@ -45,7 +42,7 @@ func step(t *testing.T, w *workload.Workload) {
 
 func list(t *testing.T, s *apitest.Server) []*corev1.Pod {
 	t.Helper()
-	all, err := apitest.List[*corev1.Pod](s, pods, "")
+	all, err := apitest.List[*corev1.Pod](s, workload.Pods, "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -119,11 +116,11 @@ func TestOthersMayDelete(t *testing.T) {
 			}
 		}
 	}
-	ds, err := apitest.List[*appsv1.Deployment](s, deployments, "")
+	ds, err := apitest.List[*appsv1.Deployment](s, workload.Deployments, "")
 	if err != nil || len(ds) != 6 {
 		t.Fatalf("%d deployments, %v", len(ds), err)
 	}
-	ns, err := apitest.List[*corev1.Node](s, nodes, "")
+	ns, err := apitest.List[*corev1.Node](s, workload.Nodes, "")
 	if err != nil || len(ns) != 5 {
 		t.Fatalf("%d nodes, %v", len(ns), err)
 	}
@@ -151,5 +148,59 @@ func TestRunNeedsARate(t *testing.T) {
 	_, w := start(t, workload.Options{})
 	if err := w.Run(t.Context(), 0); err == nil {
 		t.Error("no error")
+	}
+}
+
+func TestEveryWriteIsTold(t *testing.T) {
+	var last int
+	told := map[string]int{}
+	ready, rolledOut := false, false
+	s, w := start(t, workload.Options{Seed: 2, Running: true, Wrote: func(resource schema.GroupVersionResource, obj metav1.Object) {
+		rv, err := strconv.Atoi(obj.GetResourceVersion())
+		if err != nil || last > 0 && rv != last+1 {
+			t.Fatalf("%s at %q told after %d", obj.GetName(), obj.GetResourceVersion(), last)
+		}
+		last = rv
+		told[resource.Resource]++
+		if d, ok := obj.(*appsv1.Deployment); ok {
+			ready = ready || d.Status.ReadyReplicas > 0 && d.Status.ObservedGeneration == d.Generation
+			rolledOut = rolledOut || !strings.HasSuffix(d.Spec.Template.Spec.Containers[0].Image, ":1")
+		}
+	}})
+	first := list(t, s)
+	if len(first) < 6 || told["pods"] != len(first) {
+		t.Errorf("%d pods at the start, %d told", len(first), told["pods"])
+	}
+	for _, p := range first {
+		if p.Spec.NodeName == "" || p.Status.Phase != corev1.PodRunning {
+			t.Errorf("%s does not run at the start", p.Name)
+		}
+	}
+	for range 1000 {
+		step(t, w)
+	}
+	if got := s.ResourceVersion(); got != strconv.Itoa(last) {
+		t.Errorf("resource version %s, told up to %d", got, last)
+	}
+	for _, resource := range []string{"nodes", "deployments", "pods"} {
+		if told[resource] < 50 {
+			t.Errorf("only %d writes of %s", told[resource], resource)
+		}
+	}
+	if !ready || !rolledOut {
+		t.Errorf("a status was reported: %v, an image rolled out: %v", ready, rolledOut)
+	}
+	outdated := 0
+	for _, p := range list(t, s) {
+		d, err := apitest.Get[*appsv1.Deployment](s, workload.Deployments, p.Namespace, p.Labels["app"])
+		if err != nil {
+			t.Fatal(err)
+		}
+		if p.Spec.Containers[0].Image != d.Spec.Template.Spec.Containers[0].Image {
+			outdated++
+		}
+	}
+	if all := len(list(t, s)); outdated > all/2 {
+		t.Errorf("%d of %d pods have an old image", outdated, all)
 	}
 }

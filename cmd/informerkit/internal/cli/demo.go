@@ -14,8 +14,8 @@ import (
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/informerkit/informerkit/apitest"
+	"github.com/informerkit/informerkit/apitest/workload"
 	"github.com/informerkit/informerkit/cmd/informerkit/internal/screen"
-	"github.com/informerkit/informerkit/cmd/informerkit/internal/workload"
 	"github.com/informerkit/informerkit/listwatch"
 )
 
@@ -133,7 +133,7 @@ func (o *demoOptions) setUp() (*demo, error) {
 	}
 	var err error
 	d.world, err = newWorld(o.world,
-		func(wr workload.Write, at time.Time) { ledgers[wr.Resource.Resource].wrote(wr.ResourceVersion, at) }, d.fault)
+		func(resource string, rv uint64) { ledgers[resource].wrote(rv, time.Now()) }, d.fault)
 	if err != nil {
 		return nil, err
 	}

@@ -15,7 +15,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/informerkit/informerkit/apitest"
-	"github.com/informerkit/informerkit/cmd/informerkit/internal/workload"
+	"github.com/informerkit/informerkit/apitest/workload"
 	"github.com/informerkit/informerkit/listwatch"
 )
 

@@ -4,13 +4,10 @@ import (
 	"math/rand/v2"
 	"strings"
 	"testing"
-	"time"
-
-	"github.com/informerkit/informerkit/cmd/informerkit/internal/workload"
 )
 
 func TestFaultsBreakAndHeal(t *testing.T) {
-	w, err := newWorld(worldOptions{deployments: 1}, func(workload.Write, time.Time) {}, nil)
+	w, err := newWorld(worldOptions{deployments: 1}, func(string, uint64) {}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -22,7 +19,7 @@ func TestFaultsBreakAndHeal(t *testing.T) {
 		_, kind, _ := strings.Cut(f.text, ": ")
 		kinds[strings.TrimRight(strings.Map(dropDigits, kind), ".")]++
 		before := w.server.ResourceVersion()
-		heal, err := f.begin(w.server, w.step)
+		heal, err := f.begin(w.server, w.work.Step)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -15,7 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/informerkit/informerkit/apitest"
-	"github.com/informerkit/informerkit/cmd/informerkit/internal/workload"
+	"github.com/informerkit/informerkit/apitest/workload"
 )
 
 // followed is what a follower of a server's pods shows and says. It belongs to a synctest bubble.

@@ -14,7 +14,6 @@ import (
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 
 	"github.com/informerkit/informerkit/cmd/informerkit/internal/screen"
-	"github.com/informerkit/informerkit/cmd/informerkit/internal/workload"
 	"github.com/informerkit/informerkit/listwatch"
 )
 
@@ -175,7 +174,7 @@ func (o *watchOptions) cluster(ctx context.Context) (*cluster, func(), error) {
 	if err := o.world.check(); err != nil {
 		return nil, nil, err
 	}
-	w, err := newWorld(o.world, func(workload.Write, time.Time) {}, func(f fault) { o.say("fault: " + f.text) })
+	w, err := newWorld(o.world, func(string, uint64) {}, func(f fault) { o.say("fault: " + f.text) })
 	if err != nil {
 		return nil, nil, err
 	}

@@ -4,13 +4,17 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"slices"
+	"strconv"
 	"sync"
 	"time"
 
 	"github.com/spf13/pflag"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/informerkit/informerkit/apitest"
-	"github.com/informerkit/informerkit/cmd/informerkit/internal/workload"
+	"github.com/informerkit/informerkit/apitest/workload"
 )
 
 // worldOptions are the flags of an in-memory API server with a workload.
@@ -40,15 +44,16 @@ func (o *worldOptions) check() error {
 const (
 	maxRate        = 10_000
 	maxDeployments = 1_000
+	nodeCount      = 4
+	maxReplicas    = 8
 )
 
 // world is an in-memory API server in which something is going on.
 type world struct {
 	server *apitest.Server
 	opts   worldOptions
-	// wrote is told of each write, told of each fault. Both are called by the goroutine that makes them.
-	wrote func(workload.Write, time.Time)
-	told  func(fault)
+	// told is told of each fault, by the goroutine that makes it.
+	told func(fault)
 
 	work   *workload.Workload
 	cancel context.CancelFunc
@@ -56,22 +61,31 @@ type world struct {
 	err    error // of the goroutine; read after done
 }
 
-// newWorld makes the server and its first objects. Nothing goes on before start.
-func newWorld(opts worldOptions, wrote func(workload.Write, time.Time), told func(fault)) (*world, error) {
+// newWorld makes the server and its first objects. Nothing goes on before start. wrote is told of each write to one of
+// resourceNames, by the goroutine that makes it; told of each fault.
+func newWorld(opts worldOptions, wrote func(resource string, rv uint64), told func(fault)) (*world, error) {
 	w := &world{
 		server: apitest.NewServer(apitest.Options{Seed: opts.seed, BookmarkInterval: 2 * time.Second}),
-		opts:   opts, wrote: wrote, told: told,
+		opts:   opts, told: told,
 	}
-	now := time.Now()
-	work, writes, err := workload.New(w.server, workload.Options{Seed: opts.seed, Deployments: opts.deployments}, now)
+	var err error
+	w.work, err = workload.New(w.server, workload.Options{
+		Seed: opts.seed, Nodes: nodeCount, Deployments: opts.deployments, MaxReplicas: maxReplicas, Running: true,
+		Wrote: func(resource schema.GroupVersionResource, obj metav1.Object) {
+			if !slices.Contains(resourceNames, resource.Resource) {
+				return
+			}
+			rv, err := strconv.ParseUint(obj.GetResourceVersion(), 10, 64)
+			if err != nil {
+				panic("BUG: apitest's resource versions are numbers: " + err.Error())
+			}
+			wrote(resource.Resource, rv)
+		},
+	})
 	if err != nil {
 		w.server.Close()
 		return nil, err
 	}
-	for _, wr := range writes {
-		wrote(wr, now)
-	}
-	w.work = work
 	return w, nil
 }
 
@@ -115,27 +129,18 @@ func (w *world) run(ctx context.Context) error {
 			f := nextFault(r, resourceNames)
 			w.told(f)
 			var err error
-			if heal, err = f.begin(w.server, w.step); err != nil {
+			if heal, err = f.begin(w.server, w.work.Step); err != nil {
 				return fmt.Errorf("fault: %w", err)
 			}
 			healAt = now.Add(f.lasts)
 			faultAt = now.Add(f.lasts + time.Duration(1500+r.IntN(1500))*time.Millisecond)
 		}
 		for owed += w.opts.rate * tick.Seconds(); owed >= 1; owed-- {
-			if err := w.step(); err != nil {
+			if err := w.work.Step(); err != nil {
 				return err
 			}
 		}
 	}
-}
-
-func (w *world) step() error {
-	now := time.Now()
-	wr, err := w.work.Step(now)
-	if err == nil {
-		w.wrote(wr, now)
-	}
-	return err
 }
 
 // resourceNames are the resources of the workload.
