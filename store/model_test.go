@@ -79,7 +79,7 @@ type machine struct {
 }
 
 func newMachine(t testing.TB, next func(int) int) *machine {
-	m := &machine{t: t, next: next, model: model{objects: map[string]*object{}}, keys: 1 + next(400)}
+	m := &machine{t: t, next: next, model: model{objects: map[string]*object{}}, keys: 1 + next(200)}
 	m.store, m.w = New(Options[*object]{Same: sameID})
 	return m
 }
@@ -108,7 +108,7 @@ func (m *machine) step() {
 	case 6:
 		m.replace()
 	case 7:
-		if len(m.held) < 8 {
+		if len(m.held) < 4 {
 			m.held = append(m.held, held{m.store.Snapshot(), m.model.clone()})
 		}
 	case 8:
@@ -415,7 +415,7 @@ func TestRandomTransactionsAgreeWithModel(t *testing.T) {
 	for seed := range 8 {
 		r := rand.New(rand.NewPCG(uint64(seed), 1))
 		m := newMachine(t, r.IntN)
-		for range 120 {
+		for range 100 {
 			m.step()
 		}
 		m.check()
