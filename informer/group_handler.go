@@ -2,7 +2,6 @@ package informer
 
 import (
 	"context"
-	"fmt"
 	"sync"
 
 	"k8s.io/apimachinery/pkg/runtime"
@@ -55,38 +54,6 @@ func (s *Shared[T]) AddHandler(h Handler[T], opts HandlerOptions) *SharedRegistr
 		r.mu.Unlock()
 	}
 	return r
-}
-
-// newRegistration makes a registration that gets no calls before it is registered.
-func (i *Informer[T]) newRegistration(h Handler[T], opts HandlerOptions) *Registration[T] {
-	r := &Registration[T]{
-		informer: i,
-		handler:  h,
-		opts:     opts,
-		synced:   make(chan struct{}),
-		gone:     make(chan struct{}),
-		done:     make(chan struct{}),
-		again:    make(chan struct{}, 1),
-	}
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	i.handlers++
-	if r.opts.Name == "" {
-		r.opts.Name = fmt.Sprintf("#%d", i.handlers)
-	}
-	r.number = i.handlers
-	return r
-}
-
-// register makes calls come, from the store's present state on.
-func (i *Informer[T]) register(r *Registration[T]) {
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	r.reader = i.newReaderLocked(r.opts.Delivery, r.opts.JoinRecreated)
-	i.registrations[r] = struct{}{}
-	if i.life != nil {
-		r.start(i.life)
-	}
 }
 
 func (r *SharedRegistration) register() {

@@ -79,6 +79,17 @@ type Backlog struct {
 // AddHandler registers h, at any time. It is told of every object that is there now (Event.Initial), and then of every
 // change after that. Calls are made while Run runs; in between the backlog waits.
 func (i *Informer[T]) AddHandler(h Handler[T], opts HandlerOptions) *Registration[T] {
+	r := i.newRegistration(h, opts)
+	i.register(r)
+	if opts.Context != nil {
+		stop := context.AfterFunc(opts.Context, r.Remove)
+		r.unbind.Store(&stop)
+	}
+	return r
+}
+
+// newRegistration makes a registration that gets no calls before it is registered.
+func (i *Informer[T]) newRegistration(h Handler[T], opts HandlerOptions) *Registration[T] {
 	r := &Registration[T]{
 		informer: i,
 		handler:  h,
@@ -89,20 +100,22 @@ func (i *Informer[T]) AddHandler(h Handler[T], opts HandlerOptions) *Registratio
 		again:    make(chan struct{}, 1),
 	}
 	i.mu.Lock()
+	defer i.mu.Unlock()
 	i.handlers++
 	if r.opts.Name == "" {
 		r.opts.Name = fmt.Sprintf("#%d", i.handlers)
 	}
 	r.number = i.handlers
-	r.reader = i.newReaderLocked(opts.Delivery, opts.JoinRecreated)
+	return r
+}
+
+// register makes calls come, from the store's present state on.
+func (i *Informer[T]) register(r *Registration[T]) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	r.reader = i.newReaderLocked(r.opts.Delivery, r.opts.JoinRecreated)
 	i.registrations[r] = struct{}{}
 	if i.life != nil {
 		r.start(i.life)
 	}
-	i.mu.Unlock()
-	if opts.Context != nil {
-		stop := context.AfterFunc(opts.Context, r.Remove)
-		r.unbind.Store(&stop)
-	}
-	return r
 }
