@@ -30,7 +30,7 @@ var (
 )
 
 const (
-	soakWriters  = 4
+	soakWriters  = 8
 	soakHandlers = 20
 )
 
