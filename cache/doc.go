@@ -37,8 +37,27 @@
 //   - Shared informers keep no queue between the reflector and the store, keep unchanged objects through a relist, keep
 //     what slow handlers lag behind once for all of them, and end with every goroutine they started.
 //
+//   - A relist tells a handler nothing of what it finds unchanged (same UID, same resource version), where client-go
+//     tells an update for every object. It is taken in page by page.
+//   - An object that is older than the stored one does not replace it. One that a transform refuses, or that is of
+//     another type than expected, is left out and reported; the rest stays current, and it is taken in when it changes.
+//   - [ShutDownEventHandler] may be called from inside the handler, and no call begins once RemoveEventHandler returned.
+//   - A [WaitFor] that ends too early logs what is not synced and why: the last list or watch error.
+//   - A failure that stays the same is logged at growing intervals.
+//   - [FilteringResourceEventHandler] asks its filter about the object in a tombstone.
+//   - A store's error in a [Reflector] leads to another list, with back-off; it is not only logged.
+//   - Calls of a [ListerWatcher] that knows no context end with one all the same.
+//
 // # What differs, and why
 //
+//   - A handler that has been told nothing of an object is not told of its deletion either: with [NewInformer] too.
+//   - A stopped informer drops what its handlers have not been told, and Run returns when the calls under way have.
+//   - Errors are logged with klog, not handed to apimachinery's HandleError: that makes the caller wait, and whoever
+//     reports here is often the one goroutine that follows the server. Panics of handlers and process functions go to
+//     its HandleCrash, as they did, and so end the process unless ReallyCrash is false.
+//   - Reflector.MaxInternalErrorRetryDuration is not used: a watch that ends with an error of the server is tried again a
+//     few times, with back-off, before the next list in any case.
+//   - A reflector's or controller's default name is the folder, file and line of who made it.
 //   - [DeltaFIFO] and [RealFIFO] run the process function without their lock; what has to know the outcome (Replace,
 //     Resync, DeltaFIFO's Delete) waits for it. Inside a process function these, and Pop, wait for ever, as they did;
 //     Add and Update do not.
