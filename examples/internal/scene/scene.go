@@ -71,7 +71,7 @@ func until[T runtime.Object](ctx context.Context, server *apitest.Server, resour
 		<-ended
 	}()
 	if err := objects.WaitSynced(ctx); err != nil {
-		return err
+		return fmt.Errorf("waiting for %s: %w", resource.Resource, err)
 	}
 	for range objects.Events(ctx) {
 		var all []T
