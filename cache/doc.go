@@ -36,7 +36,6 @@
 //   - Listers are right without the namespace index, and quiet about it; a nil selector is an empty one.
 //   - Shared informers keep no queue between the reflector and the store, keep unchanged objects through a relist, keep
 //     what slow handlers lag behind once for all of them, and end with every goroutine they started.
-//
 //   - A relist tells a handler nothing of what it finds unchanged (same UID, same resource version), where client-go
 //     tells an update for every object. It is taken in page by page.
 //   - An object that is older than the stored one does not replace it. One that a transform refuses, or that is of

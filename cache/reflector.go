@@ -47,12 +47,12 @@ type Reflector struct {
 	failures failurelog.Log
 	single   atomic.Pointer[singleRun] // set while ListAndWatch runs
 
-	once   sync.Once // makes engine, when the fields above are final
-	engine engine
+	once   sync.Once                       // makes the engine, when the fields above are final
+	engine atomic.Pointer[reflectorEngine] // nil before
 }
 
-// engine is what does a Reflector's work.
-type engine interface {
+// reflectorEngine is what does a Reflector's work.
+type reflectorEngine interface {
 	Run(ctx context.Context) error
 	Status() reflector.Status
 }
@@ -142,7 +142,10 @@ func (r *Reflector) TypeDescription() string { return r.typeDescription }
 // LastSyncResourceVersion is the resource version seen last, by list, event or bookmark; "" before the first list. What
 // comes with it is in the store by then.
 func (r *Reflector) LastSyncResourceVersion() string {
-	return r.ready().Status().ResourceVersion
+	if e := r.engine.Load(); e != nil {
+		return (*e).Status().ResourceVersion
+	}
+	return ""
 }
 
 // Run is [Reflector.RunWithContext] that ends when stopCh closes.
@@ -174,13 +177,13 @@ func (r *Reflector) run(ctx context.Context) error {
 	defer cancel()
 	engine := r.ready()
 	if r.resyncPeriod > 0 {
-		resyncs.Go(func() { r.resync(ctx) })
+		resyncs.Go(func() { r.resync(ctx, engine) })
 	}
 	return engine.Run(ctx)
 }
 
 // resync calls the store's Resync at its period, once there has been a list.
-func (r *Reflector) resync(ctx context.Context) {
+func (r *Reflector) resync(ctx context.Context, engine reflectorEngine) {
 	for {
 		timer := r.clock.NewTimer(r.resyncPeriod)
 		select {
@@ -189,7 +192,7 @@ func (r *Reflector) resync(ctx context.Context) {
 			timer.Stop()
 			return
 		}
-		if r.engine.Status().Lists == 0 || r.ShouldResync != nil && !r.ShouldResync() {
+		if engine.Status().Lists == 0 || r.ShouldResync != nil && !r.ShouldResync() {
 			continue
 		}
 		klog.FromContext(ctx).V(4).Info("Forcing resync", "reflector", r.name)
@@ -200,23 +203,22 @@ func (r *Reflector) resync(ctx context.Context) {
 }
 
 // ready makes the engine at its first call.
-func (r *Reflector) ready() engine {
+func (r *Reflector) ready() reflectorEngine {
 	r.once.Do(func() {
-		if r.engine != nil {
-			return // an informer's
+		if r.engine.Load() == nil { // an informer's has one
+			r.engine.Store(new(r.newEngine()))
 		}
-		opts := r.engineOptions()
-		source := sourceOf(r.listerWatcher, r.expectedType)
-		source = metered(source, r.name, r.clock)
-		source = singleRunSource{source, r}
-		made, err := reflector.New(source, storeSink{r.store}, opts)
-		if err != nil {
-			r.engine = brokenEngine{err}
-			return
-		}
-		r.engine = made
 	})
-	return r.engine
+	return *r.engine.Load()
+}
+
+func (r *Reflector) newEngine() reflectorEngine {
+	source := metered(sourceOf(r.listerWatcher, r.expectedType), r.name, r.clock)
+	made, err := reflector.New(singleRunSource{source, r}, storeSink{r.store}, r.engineOptions())
+	if err != nil {
+		return brokenEngine{err}
+	}
+	return made
 }
 
 func (r *Reflector) engineOptions() reflector.Options {

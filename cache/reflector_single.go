@@ -24,9 +24,9 @@ func (r *Reflector) ListAndWatch(stopCh <-chan struct{}) error {
 func (r *Reflector) ListAndWatchWithContext(ctx context.Context) error {
 	ctx, end := context.WithCancelCause(ctx)
 	defer end(nil)
-	single := &singleRun{end: end, listed: func() bool { return false }}
-	before := r.ready().Status().Lists
-	single.listed = func() bool { return r.engine.Status().Lists > before }
+	engine := r.ready()
+	before := engine.Status().Lists
+	single := &singleRun{end: end, listed: func() bool { return engine.Status().Lists > before }}
 	if !r.single.CompareAndSwap(nil, single) {
 		return errors.New("reflector is running already")
 	}

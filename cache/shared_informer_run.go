@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime/debug"
 	"sync"
 	"time"
 
@@ -61,7 +62,8 @@ func newSharedIndexInformer(lw ListerWatcher, exampleObject any, options SharedI
 	if name == "" {
 		name = callSite()
 	}
-	s.reflector = &Reflector{name: name, typeDescription: s.description, onError: DefaultWatchErrorHandler, engine: informerEngine{s}}
+	s.reflector = &Reflector{name: name, typeDescription: s.description, onError: DefaultWatchErrorHandler}
+	s.reflector.engine.Store(new(reflectorEngine(informerEngine{s})))
 	source := s.metrics.source(metered(sourceOf(lw, exampleObject), name, clock.RealClock{}))
 	if engine.LabelIndex {
 		if err := s.indexer.AddIndexers(Indexers{LabelIndex: MetaLabelIndexFunc}); err != nil {
@@ -103,13 +105,22 @@ func (e informerEngine) Status() reflector.Status { return e.informer.Status().R
 func (s *sharedIndexInformer) transformed(obj any) (any, error) {
 	if s.transform != nil {
 		var err error
-		if obj, err = s.transform(obj); err != nil {
+		if obj, err = s.callTransform(obj); err != nil {
 			s.noteRefused(err)
 			return nil, err
 		}
 	}
 	s.mutations.AddObject(obj)
 	return obj, nil
+}
+
+func (s *sharedIndexInformer) callTransform(obj any) (_ any, err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = fmt.Errorf("panic: %v\n%s", v, debug.Stack())
+		}
+	}()
+	return s.transform(obj)
 }
 
 // noteRefused logs that objects are left out: at growing intervals, as it may be all of them.

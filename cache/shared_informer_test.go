@@ -321,13 +321,17 @@ func TestSharedInformerLeavesOutWhatTheTransformRefuses(t *testing.T) {
 		s := newPodServer(t)
 		s.create("good", "1")
 		s.create("bad", "1")
+		s.create("worse", "1")
 		inf, h := newPodInformer(s), &callLog{}
 		addHandler(t, inf, h)
 		transforms := 0
 		succeed(t, inf.SetTransform(func(obj any) (any, error) {
 			transforms++
-			if content(obj) == "bad:1" {
+			switch content(obj) {
+			case "bad:1":
 				return nil, errors.New("refused")
+			case "worse:1":
+				panic("a test's")
 			}
 			return obj, nil
 		}))
@@ -335,8 +339,9 @@ func TestSharedInformerLeavesOutWhatTheTransformRefuses(t *testing.T) {
 		h.told(t, "first list", "initial good:1")
 		check(t, "synced", true, inf.HasSynced())
 		s.update("bad", "2")
-		h.told(t, "when it changes", "add bad:2")
-		check(t, "calls of the transform, one for each received object", 3, transforms)
+		s.update("worse", "2")
+		h.told(t, "when they change", "add bad:2", "add worse:2")
+		check(t, "calls of the transform, one for each received object", 5, transforms)
 	})
 }
 
