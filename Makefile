@@ -2,7 +2,7 @@
 
 GO ?= go
 # The nested modules, each with dependencies that users of the library need not download.
-NESTED = bench cmd/informerkit conformance e2e
+NESTED = bench cmd/informerkit conformance e2e examples
 
 .PHONY: help
 help: ## list the targets
@@ -10,7 +10,7 @@ help: ## list the targets
 
 .PHONY: test
 test: ## unit tests of the library and of the command
-	$(GO) test ./... ./cmd/informerkit/...
+	$(GO) test ./... ./cmd/informerkit/... ./examples/... ./conformance/...
 
 .PHONY: race
 race: ## the library's tests under the race detector
@@ -38,6 +38,10 @@ conformance-ci: ## the part of it that takes minutes
 .PHONY: bench
 bench: ## measure beside client-go and other peers and write bench/RESULTS.md (on a machine that does nothing else)
 	$(GO) run ./bench/cmd/bench
+
+.PHONY: bench-smoke
+bench-smoke: ## everything bench does, once and small: checks that it runs, measures nothing
+	$(GO) run ./bench/cmd/bench -short
 
 .PHONY: lint
 lint: ## gofmt, go vet, and golangci-lint where it is installed
