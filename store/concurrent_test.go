@@ -291,6 +291,54 @@ func TestReadersDoNotWaitForIndexFunctions(t *testing.T) {
 	}
 }
 
+// A replacement that others' commits have overtaken is seen whole or not at all too: what they wrote lies in pages that
+// are changed in place otherwise.
+func TestPointReadsSeeOvertakenReplacementsWholeOrNotAtAll(t *testing.T) {
+	s, w := New(Options[*generation]{Same: sameGeneration})
+	moves(w, 40)["batch"](0)
+	r := w.Replace()
+	for i := range 40 {
+		r.Put(strconv.Itoa(i), &generation{2})
+	}
+	for i := range 40 {
+		commit(w, strconv.Itoa(i), &generation{1})
+	}
+	started := s.objects.Load()
+	r.Commit("")
+	for i := range 40 {
+		key := strconv.Itoa(i)
+		if _, at := started.find(hashOf(key), key); at == nil || s.refs.unpack(at.val).n != 1 {
+			t.Errorf("%q is not of generation 1", key)
+		}
+		if g, _ := s.Get(key); g.n != 2 {
+			t.Errorf("Get(%q) = %v", key, g)
+		}
+	}
+}
+
+// The key of a cell that a point read has reached stays what it is, whatever becomes of the slot.
+func TestKeyOfACellNeverChanges(t *testing.T) {
+	s, w := New(Options[int]{})
+	commit(w, "neighbour", 0)
+	for _, key := range []string{"a", ""} {
+		commit(w, key, 1)
+		slot, at := s.objects.Load().find(hashOf(key), key)
+		remove(w, key)
+		if got := at.val.load(); got.p != nil {
+			t.Errorf("the cell of %q still has its object", key)
+		}
+		commit(w, "b", 2)
+		if other, _ := s.objects.Load().find(hashOf("b"), "b"); other != slot {
+			t.Fatalf("slot %d was not used again, but %d", slot, other)
+		}
+		if at.key != key {
+			t.Errorf("the cell of %q became that of %q", key, at.key)
+		}
+		remove(w, "b")
+	}
+	checkInvariants(t, w)
+}
+
 // A point read that started before a replacement, or a commit of very many objects, and goes on after it, sees none of it.
 func TestPointReadsSeeReplacementsWholeOrNotAtAll(t *testing.T) {
 	s, w := New(Options[*generation]{Same: sameGeneration})

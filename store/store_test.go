@@ -105,6 +105,18 @@ func TestAnyTypeAndAnyKeyCanBeStored(t *testing.T) {
 	}
 	checkInvariants(t, w)
 
+	pointers, pw := New(Options[*int]{})
+	commit(pw, "nil", nil)
+	if got, ok := pointers.Get("nil"); got != nil || !ok {
+		t.Errorf("Get = %v, %v, want a stored nil", got, ok)
+	}
+	if got := maps.Collect(pointers.Snapshot().All()); len(got) != 1 || got["nil"] != nil {
+		t.Errorf("All = %v, want a stored nil", got)
+	}
+	if got := remove(pw, "nil"); len(got) != 1 || got[0].Old != nil || pointers.Len() != 0 {
+		t.Errorf("changes %v", got)
+	}
+
 	type point struct{ x, y int }
 	values, vw := New(Options[point]{})
 	commit(vw, "p", point{1, 2})
