@@ -19,7 +19,17 @@ const (
 // contenders are all of them, in the order of tables.
 var contenders = []string{typed, throughCache, clientGo, controllerRuntime, noCopy, stateDB, memDB}
 
-// holder is a contender that holds pods. What it has no notion of is nil. Functions that find several objects visit each, in the
+// Those with a notion of something.
+var (
+	iterating = []string{typed, throughCache, clientGo, stateDB, memDB}            // client-go makes a slice to iterate over
+	slicing   = []string{typed, throughCache, clientGo, controllerRuntime, noCopy} // have lists as slices
+	labelling = []string{typed, throughCache, clientGo, controllerRuntime, noCopy} // know what a label selector is
+	writing   = []string{typed, throughCache, clientGo, stateDB, memDB}            // can be written to
+	following = []string{typed, throughCache, clientGo}                            // are whole informers, and replace all there is
+	indexing  = []string{typed, throughCache, clientGo}                            // have an index of labels, and client-go to compare
+)
+
+// holder is a contender that holds pods. What it has no notion of is nil; see above. Functions that find several objects visit each, in the
 // contender's own way, and return how many there are.
 type holder struct {
 	get       func(key string) *corev1.Pod // nil: absent

@@ -4,5 +4,7 @@ package bench
 
 import "time"
 
-// cpuTime is what this process has used so far; false: nobody knows.
-func cpuTime() (time.Duration, bool) { return 0, false }
+// cpuTime stands in with the time that has passed.
+func cpuTime() time.Duration { return time.Since(start) }
+
+var start = time.Now()

@@ -7,11 +7,9 @@ import (
 	"time"
 )
 
-// cpuTime is what this process has used so far; false: nobody knows.
-func cpuTime() (time.Duration, bool) {
+// cpuTime is the processor time that this process has used.
+func cpuTime() time.Duration {
 	var usage syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {
-		return 0, false
-	}
-	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano()), true
+	must(syscall.Getrusage(syscall.RUSAGE_SELF, &usage))
+	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
 }

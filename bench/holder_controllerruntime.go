@@ -78,7 +78,6 @@ func newControllerRuntime(p *population, deepCopies bool) (*holder, error) {
 			must(err)
 			return &pod
 		},
-		all:       func() int { return list() },
 		slice:     func() int { return list() },
 		namespace: func(namespace string) int { return list(client.InNamespace(namespace)) },
 		matching: func(namespace string, selector labels.Selector) int {

@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"errors"
 	"fmt"
 
 	memdb "github.com/hashicorp/go-memdb"
@@ -68,7 +69,11 @@ func newMemDB(p *population, _ bool) (*holder, error) {
 			write(func(txn *memdb.Txn) { must(txn.Insert(podTable, pod)) })
 		},
 		remove: func(pod *corev1.Pod) {
-			write(func(txn *memdb.Txn) { must(txn.Delete(podTable, pod)) })
+			write(func(txn *memdb.Txn) {
+				if err := txn.Delete(podTable, pod); !errors.Is(err, memdb.ErrNotFound) {
+					must(err)
+				}
+			})
 		},
 		batch: func(pods []*corev1.Pod) {
 			write(func(txn *memdb.Txn) {

@@ -82,13 +82,13 @@ func measure(t trial, n int) (figures, time.Duration) {
 // maxOperations bounds a trial: of shorter operations fewer nanoseconds are measured.
 const maxOperations = 100_000_000
 
-// calibrate finds how many operations take about as long as wanted. It warms up, too.
-func calibrate(t trial, want time.Duration) int {
-	n := 1
+// calibrate finds how many operations take about as long as wanted, and how long they do take.
+func calibrate(t trial, want time.Duration) (n int, took time.Duration) {
+	n = 1
 	for {
-		_, took := measure(t, n)
+		_, took = measure(t, n)
 		if took >= want*3/4 || n == maxOperations {
-			return n
+			return n, took
 		}
 		// Short trials tell little: go on in steps.
 		next := float64(n) * float64(want) / float64(max(took, time.Microsecond))

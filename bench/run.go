@@ -17,7 +17,7 @@ type Config struct {
 	Count int
 	// Time is how long a turn takes, about, where that can be chosen. Turns are longer where a single operation is.
 	Time time.Duration
-	// Match selects workloads by name ("Get/readers=1"). Nil: all.
+	// Match selects what to measure by name ("Get/readers=1/by=typed"). Nil: all.
 	Match *regexp.Regexp
 	// Short makes everything as short as it gets: what is measured then means nothing.
 	Short bool
@@ -58,14 +58,13 @@ func Run(c Config) (*Results, error) {
 	results := &Results{Config: c}
 	for i := range workloads {
 		w := &workloads[i]
-		if c.Match != nil && !c.Match.MatchString(w.name()) {
-			continue
-		}
 		result, err := c.run(f, w)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", w.name(), err)
 		}
-		results.Workloads = append(results.Workloads, result)
+		if len(result.Rounds) > 0 {
+			results.Workloads = append(results.Workloads, result)
+		}
 	}
 	results.Took = time.Since(began)
 	return results, nil
@@ -76,6 +75,7 @@ type turn struct {
 	contender string
 	trial     trial
 	n         int
+	rounds    int
 }
 
 func (c Config) run(f *fixture, w *workload) (Result, error) {
@@ -83,45 +83,59 @@ func (c Config) run(f *fixture, w *workload) (Result, error) {
 	defer s.close()
 	result := Result{Name: w.name(), About: w.about, Metric: w.metric}
 	var turns []turn
-	for _, contender := range contenders {
+	for _, contender := range w.by {
+		if c.Match != nil && !c.Match.MatchString(w.name()+"/by="+contender) {
+			continue
+		}
 		t, err := w.prepare(s, contender)
 		if err != nil {
 			return result, fmt.Errorf("%s: %w", contender, err)
 		}
-		if t != nil {
-			turns = append(turns, turn{contender, t, c.operations(w, t)})
-		}
+		turns = append(turns, c.turn(w, contender, t))
 	}
-	count := c.Count
-	if w.rounds > 0 {
-		count = min(count, w.rounds)
-	}
-	for round := range count {
+	for round := range c.Count {
 		measured := map[string]figures{}
 		for i := range turns {
 			t := turns[(round+i)%len(turns)]
+			if round >= t.rounds {
+				continue
+			}
 			clean()
 			found, _ := measure(t.trial, t.n)
 			measured[t.contender] = found
 			logLine(c.Log, w, t, found)
 		}
-		result.Rounds = append(result.Rounds, measured)
+		if len(measured) > 0 {
+			result.Rounds = append(result.Rounds, measured)
+		}
 	}
 	return result, nil
 }
 
-// operations is how many of them a turn has. Finding that out warms up, which is done anyway.
-func (c Config) operations(w *workload, t trial) int {
+// Of turns that take slowTurn there are slowRounds, unless the workload says something else.
+const (
+	slowTurn   = time.Second
+	slowRounds = 3
+)
+
+// turn finds out how many operations a contender's turns have, and how many turns it has. That warms up, too.
+func (c Config) turn(w *workload, contender string, t trial) turn {
+	result := turn{contender, t, max(w.n, 1), c.Count}
 	switch {
 	case c.Short:
-		return max(w.n, 1)
+		result.n = 1
+	case w.rounds > 0:
+		result.rounds = w.rounds
 	case w.n > 0:
-		if w.rounds == 0 {
-			measure(t, 1)
+		measure(t, 1)
+	default:
+		var took time.Duration
+		result.n, took = calibrate(t, c.Time)
+		if took > slowTurn {
+			result.rounds = slowRounds
 		}
-		return w.n
 	}
-	return calibrate(t, c.Time)
+	return result
 }
 
 func logLine(out io.Writer, w *workload, t turn, found figures) {

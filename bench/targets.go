@@ -63,6 +63,9 @@ func (r *Results) judge() ([]verdict, error) {
 				continue
 			}
 			v, err := r.Workloads[i].judge(t)
+			if err != nil && r.Config.Match != nil {
+				continue // not all were to be measured
+			}
 			if err != nil {
 				return nil, fmt.Errorf("target %q: %w", t.what, err)
 			}

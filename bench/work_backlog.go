@@ -26,12 +26,9 @@ var backlogWorkloads = []workload{
 // that are seen.
 func backlog(delivery, states string, opts followerOptions) workload {
 	return workload{
-		group: "Backlog", params: "delivery=" + delivery + "/states=" + states, metric: "heap-MB", n: 1, rounds: 3,
+		group: "Backlog", params: "delivery=" + delivery + "/states=" + states, by: following, metric: "heap-MB", n: 1, rounds: 3,
 		about: "heap growth while a handler lags 200,000 changes of 1,000 objects behind, their states " + states,
 		prepare: func(s *scope, contender string) (trial, error) {
-			if newFollowers[contender] == nil {
-				return nil, nil
-			}
 			return func(m meter) { lag(m, contender, opts, states == "shared", s.short) }, nil
 		},
 	}

@@ -11,10 +11,10 @@ var eventWorkloads = []workload{
 	events(1),
 	events(10),
 	{
-		group: "LateHandler", about: "a handler comes to a full store and is told of all objects", metric: "ns/op",
+		group: "LateHandler", about: "a handler comes to a full store and is told of all objects", by: following, metric: "ns/op",
 		prepare: func(s *scope, contender string) (trial, error) {
 			f, _, err := s.follower(contender, followerOptions{})
-			if f == nil {
+			if err != nil {
 				return nil, err
 			}
 			return func(m meter) {
@@ -31,11 +31,8 @@ var eventWorkloads = []workload{
 		},
 	},
 	{
-		group: "Resync", about: "CPU time in which one handler is told of all objects again", metric: "cpu-ns/op", n: 2, rounds: 5,
+		group: "Resync", about: "CPU time in which one handler is told of all objects again", by: following, metric: "cpu-ns/op", n: 2, rounds: 5,
 		prepare: func(s *scope, contender string) (trial, error) {
-			if _, known := cpuTime(); !known || newFollowers[contender] == nil {
-				return nil, nil
-			}
 			return func(m meter) { resync(m, s, contender) }, nil
 		},
 	},
@@ -44,11 +41,11 @@ var eventWorkloads = []workload{
 // events is a workload of changes that come from the source and are told to handlers.
 func events(handlers int) workload {
 	return workload{
-		group: "Events", params: fmt.Sprintf("handlers=%d", handlers), metric: "ns/op",
-		about: fmt.Sprintf("one change, from the source until %d handlers were told", handlers),
+		group: "Events", params: fmt.Sprintf("handlers=%d", handlers), by: following, metric: "ns/op",
+		about: fmt.Sprintf("one change, from the source until the last of %d was told", handlers),
 		prepare: func(s *scope, contender string) (trial, error) {
 			f, src, err := s.follower(contender, followerOptions{})
-			if f == nil {
+			if err != nil {
 				return nil, err
 			}
 			counters := make([]*counter, handlers)
@@ -74,14 +71,10 @@ func events(handlers int) workload {
 	}
 }
 
-// follower starts a contender that follows all pods, for as long as the workload is measured; nil: it can't.
+// follower starts a contender that follows all pods, for as long as the workload is measured.
 func (s *scope) follower(contender string, opts followerOptions) (*follower, *source, error) {
-	follow := newFollowers[contender]
-	if follow == nil {
-		return nil, nil, nil
-	}
 	src := newSource(s.pods().pods)
-	f, err := follow(src, typedSource(src), opts)
+	f, err := newFollowers[contender](src, typedSource(src), opts)
 	if err != nil {
 		return nil, nil, fmt.Errorf("%s: %w", contender, err)
 	}
@@ -132,12 +125,11 @@ func resync(m meter, s *scope, contender string) {
 	if f.replay == nil {
 		replay() // the first ends somewhere in a resync, and so do all others
 	}
-	before, _ := cpuTime()
+	before := cpuTime()
 	for range m.N() {
 		m.Start()
 		replay()
 		m.Stop()
 	}
-	after, _ := cpuTime()
-	m.Report(float64((after-before).Nanoseconds())/float64(m.N()), "cpu-ns/op")
+	m.Report(float64((cpuTime()-before).Nanoseconds())/float64(m.N()), "cpu-ns/op")
 }

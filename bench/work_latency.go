@@ -8,10 +8,10 @@ import (
 )
 
 var latencyWorkloads = []workload{{
-	group: "WriteLatency", params: "listers=2", about: "an update, while two readers list all objects without rest", metric: "p99-ns", n: 1,
+	group: "WriteLatency", params: "listers=2", about: "an update, while two readers list all objects without rest", by: writing, metric: "p99-ns", n: 1,
 	prepare: func(s *scope, contender string) (trial, error) {
 		h, err := s.holder(contender, false)
-		if err != nil || h.put == nil {
+		if err != nil {
 			return nil, err
 		}
 		next := newStates(s.pods(), nil)

@@ -3,18 +3,15 @@ package bench
 import "runtime"
 
 var memoryWorkloads = []workload{
-	overhead("", false),
-	overhead("/index=labels", true),
+	overhead("", contenders, false),
+	overhead("/index=labels", indexing, true),
 }
 
-func overhead(params string, byLabels bool) workload {
+func overhead(params string, by []string, byLabels bool) workload {
 	return workload{
-		group: "Overhead", params: "indexes=2" + params, metric: "B/object", n: 1, rounds: 3,
+		group: "Overhead", params: "indexes=2" + params, by: by, metric: "B/object", n: 1, rounds: 3,
 		about: "bytes a store needs for an object and its index entries, the object itself not counted",
 		prepare: func(s *scope, contender string) (trial, error) {
-			if byLabels && !hasLabelIndex[contender] && contender != clientGo {
-				return nil, nil
-			}
 			p := s.pods()
 			return func(m meter) {
 				before := heapInUse()

@@ -12,16 +12,13 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// writing is a workload of a writer that nobody disturbs.
-func writing(group, params, about string, byLabels bool, make func(s *scope, h *holder, p *population) trial) workload {
+// undisturbed is a workload of a writer that is alone.
+func undisturbed(group, params, about string, by []string, byLabels bool, make func(s *scope, h *holder, p *population) trial) workload {
 	return workload{
-		group: group, params: params, about: about, metric: "ns/op",
+		group: group, params: params, about: about, by: by, metric: "ns/op",
 		prepare: func(s *scope, contender string) (trial, error) {
-			if byLabels && !hasLabelIndex[contender] && contender != clientGo {
-				return nil, nil
-			}
 			h, err := s.holder(contender, byLabels)
-			if err != nil || h.put == nil {
+			if err != nil {
 				return nil, err
 			}
 			return make(s, h, s.pods()), nil
@@ -33,20 +30,20 @@ func writing(group, params, about string, byLabels bool, make func(s *scope, h *
 const batchSize = 1000
 
 var writeWorkloads = []workload{
-	writing("Update", "values=same", "one object, its index values as before", false, func(_ *scope, h *holder, p *population) trial {
+	undisturbed("Update", "values=same", "one object, its index values as before", writing, false, func(_ *scope, h *holder, p *population) trial {
 		next := newStates(p, nil)
 		return func(m meter) { timed(m, func(i int) { h.put(next.pod(i)) }) }
 	}),
-	writing("Update", "values=changed", "one object, moved to another node", false, func(s *scope, h *holder, p *population) trial {
+	undisturbed("Update", "values=changed", "one object, moved to another node", writing, false, func(s *scope, h *holder, p *population) trial {
 		next := newStates(p, func(pod *corev1.Pod, i int) { pod.Spec.NodeName = p.nodes[i%len(p.nodes)] })
 		s.onClose(func() { next.settle(h) })
 		return func(m meter) { timed(m, func(i int) { h.put(next.pod(i)) }) }
 	}),
-	writing("Update", "values=same/index=labels", "one object, with an index of its 7 labels besides where that is offered", true, func(_ *scope, h *holder, p *population) trial {
+	undisturbed("Update", "values=same/index=labels", "one object, with an index of its 7 labels besides where that is offered", indexing, true, func(_ *scope, h *holder, p *population) trial {
 		next := newStates(p, nil)
 		return func(m meter) { timed(m, func(i int) { h.put(next.pod(i)) }) }
 	}),
-	writing("DeleteAdd", "", "one object deleted and added again", false, func(_ *scope, h *holder, p *population) trial {
+	undisturbed("DeleteAdd", "", "one object deleted and added again", writing, false, func(_ *scope, h *holder, p *population) trial {
 		return func(m meter) {
 			timed(m, func(i int) {
 				pod := p.pods[p.order[i%len(p.order)]]
@@ -55,7 +52,7 @@ var writeWorkloads = []workload{
 			})
 		}
 	}),
-	writing("Batch", "objects=1000", "1,000 objects updated in one step", false, func(_ *scope, h *holder, p *population) trial {
+	undisturbed("Batch", "objects=1000", "1,000 objects updated in one step", writing, false, func(_ *scope, h *holder, p *population) trial {
 		next := newStates(p, nil)
 		pods := make([]*corev1.Pod, batchSize)
 		return func(m meter) {
@@ -68,10 +65,10 @@ var writeWorkloads = []workload{
 		}
 	}),
 	{
-		group: "ReplaceAll", params: "changed=1%", about: "the whole content replaced by a list in which 1 % is new", metric: "ns/op",
+		group: "ReplaceAll", params: "changed=1%", about: "the whole content replaced by a list in which 1 % is new", by: following, metric: "ns/op",
 		prepare: func(s *scope, contender string) (trial, error) {
 			h, err := s.holder(contender, false)
-			if err != nil || h.replace == nil {
+			if err != nil {
 				return nil, err
 			}
 			next := newLists(s.pods())
@@ -90,10 +87,10 @@ var writeWorkloads = []workload{
 		}, n: 1,
 	},
 	{
-		group: "ReplaceAll", params: "changed=1%/readers=1", about: "the longest of all Gets during a replacement of everything", metric: "longest-ns", n: 1,
+		group: "ReplaceAll", params: "changed=1%/readers=1", about: "the longest of all Gets during a replacement of everything", by: following, metric: "longest-ns", n: 1,
 		prepare: func(s *scope, contender string) (trial, error) {
 			h, err := s.holder(contender, false)
-			if err != nil || h.replace == nil {
+			if err != nil {
 				return nil, err
 			}
 			next := newLists(s.pods())

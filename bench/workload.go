@@ -11,13 +11,15 @@ type workload struct {
 	params string // "readers=1": names the case
 	about  string // what an operation is, for people
 
+	// by says who has a notion of it, in the order of contenders.
+	by []string
 	// metric is what contenders are compared by: "ns/op", or one that the trial reports. Less is better.
 	metric string
 	// n is how many operations a trial does; 0: as many as take the run's trial time.
 	n int
 	// rounds bounds how often it is measured, where that takes long; 0: the run's count.
 	rounds int
-	// prepare makes the trial of a contender; a nil trial: it has no notion of this. What it opens it closes with s.
+	// prepare makes the trial of a contender. What it opens it closes with s.
 	prepare func(s *scope, contender string) (trial, error)
 }
 

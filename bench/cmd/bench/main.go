@@ -29,8 +29,8 @@ func run() error {
 	flag.IntVar(&c.Count, "count", 10, "rounds, in each of which every contender has a turn")
 	flag.DurationVar(&c.Time, "time", 200*time.Millisecond, "length of a turn, about")
 	flag.BoolVar(&c.Short, "short", false, "do everything once, with 2,000 pods: checks the harness, measures nothing")
-	match := flag.String("run", "", "regular expression that names of workloads have to match")
-	file := flag.String("out", "bench/RESULTS.md", "file for the results of a run of all workloads; \"\": write none")
+	match := flag.String("run", "", "regular expression that names have to match, for example Get/readers=1/by=(typed|client-go)")
+	file := flag.String("out", "bench/RESULTS.md", "file for the results; \"\", -short or -run: they are printed")
 	flag.Parse()
 	if flag.NArg() > 0 {
 		return fmt.Errorf("unexpected arguments: %q", flag.Args())
