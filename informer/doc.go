@@ -4,6 +4,9 @@
 // changes. One goroutine, Run's, takes what the server says, commits it to the store and appends it to the feed;
 // each handler reads the feed in a goroutine of its own. There is no queue in between.
 //
+// A [Group] holds many informers, counted and shared; [FollowAll] has one for every resource of a server; an [Overlay] shows own
+// writes before the watch brings them back; a [Lister] reads by name, namespace and label selector.
+//
 // # Guarantees
 //
 //   - For one object, the store and every handler see states in the server's order. A late, older state is ignored.
