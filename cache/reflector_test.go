@@ -557,18 +557,18 @@ func TestReflectorWaitsAsItsBackoffSays(t *testing.T) {
 }
 
 func TestReflectorTakesTheTimeFromItsClock(t *testing.T) {
-	s := newPodServer(t)
-	s.Inject(apitestFault("list", errors.New("refused by a test"), 0))
-	clock := clocktesting.NewFakeClock(time.Unix(0, 0))
-	r := NewReflectorWithOptions(s.pagedListerWatcher(), &corev1.Pod{}, newStoreLog(), ReflectorOptions{Clock: clock})
-	failures := make(chan time.Time)
-	r.onError = func(context.Context, *Reflector, error) { failures <- clock.Now() }
-	start(t, r.RunWithContext)
-	first := <-failures
-	check(t, "first failure", time.Unix(0, 0), first)
-	for !clock.HasWaiters() {
-		time.Sleep(time.Millisecond)
-	}
-	clock.Step(10 * time.Second)
-	check(t, "second failure", time.Unix(10, 0), <-failures)
+	synctest.Test(t, func(t *testing.T) {
+		s := newPodServer(t)
+		s.Inject(apitestFault("list", errors.New("refused by a test"), 0))
+		clock := clocktesting.NewFakeClock(time.Unix(0, 0))
+		r := NewReflectorWithOptions(s.pagedListerWatcher(), &corev1.Pod{}, newStoreLog(), ReflectorOptions{Clock: clock})
+		var failures []time.Time
+		r.onError = func(context.Context, *Reflector, error) { failures = append(failures, clock.Now()) }
+		start(t, r.RunWithContext)
+		settle()
+		check(t, "failures while the clock stands", []time.Time{time.Unix(0, 0)}, failures)
+		clock.Step(10 * time.Second)
+		settle()
+		check(t, "failures after a step", []time.Time{time.Unix(0, 0), time.Unix(10, 0)}, failures)
+	})
 }
