@@ -115,7 +115,8 @@ type SharedIndexInformerOptions struct {
 	// ObjectDescription is how logs call the type of the objects. "": as the example object says.
 	ObjectDescription string
 
-	// Identifier is under what metrics are published. Zero: none are.
+	// Identifier is under what metrics are published. Zero: none are. There is no queue: queued items are what handlers, all
+	// together, have not been told yet, and the latency is that of a handler's call.
 	Identifier InformerNameAndResource
 
 	// InformerMetricsProvider makes the metrics. Nil: that of [SetInformerMetricsProvider].
