@@ -9,6 +9,7 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -17,6 +18,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/util/workqueue"
+	"k8s.io/utils/ptr"
 
 	"github.com/informerkit/informerkit/examples/internal/scene"
 	"github.com/informerkit/informerkit/informer"
@@ -53,14 +55,15 @@ func replicate(ctx context.Context, config *rest.Config) error {
 	}
 	defer c.own.Close()
 
-	// A queue wants to know which objects changed, not how often: so the newest state of each will do.
-	latest := informer.HandlerOptions{Name: "queue", Delivery: informer.LatestState}
+	// A queue wants to know that a ReplicaSet changed, not how often: its newest state will do. All are looked at again from time to time,
+	// for a pod that came and went while the watch was interrupted.
 	setsTold := sets.AddHandler(informer.Handler[*appsv1.ReplicaSet]{
 		Event: func(e informer.Event[*appsv1.ReplicaSet]) { c.queue.Add(e.Key) },
-	}, latest)
+	}, informer.HandlerOptions{Name: "queue", Delivery: informer.LatestState, Replay: 10 * time.Minute})
+	// Of pods every change counts: one that was created here and deleted at once would not be told otherwise, and is missing.
 	podsTold := pods.AddHandler(informer.Handler[*corev1.Pod]{
 		Event: func(e informer.Event[*corev1.Pod]) { c.queue.Add(owner(e.Object())) },
-	}, latest)
+	}, informer.HandlerOptions{Name: "queue", Delivery: informer.EveryChange})
 
 	ctx, cancel := context.WithCancel(ctx)
 	var running sync.WaitGroup
@@ -116,8 +119,9 @@ func (c *controller) reconcile(ctx context.Context, key string) error {
 	if !ok {
 		return nil
 	}
+	wanted := ptr.Deref(set.Spec.Replicas, 1)
 	pods := maps.Collect(c.own.Index(c.byOwner, key))
-	for range int(*set.Spec.Replicas) - len(pods) {
+	for range int(wanted) - len(pods) {
 		pod, err := c.client.CoreV1().Pods(set.Namespace).Create(ctx, newPod(set), metav1.CreateOptions{})
 		if err != nil {
 			return err
@@ -128,7 +132,7 @@ func (c *controller) reconcile(ctx context.Context, key string) error {
 		}
 	}
 	surplus := slices.Sorted(maps.Keys(pods))
-	for _, podKey := range surplus[min(int(*set.Spec.Replicas), len(surplus)):] {
+	for _, podKey := range surplus[min(int(wanted), len(surplus)):] {
 		pod := pods[podKey]
 		err := c.client.CoreV1().Pods(pod.Namespace).Delete(ctx, pod.Name, *metav1.NewPreconditionDeleteOptions(string(pod.UID)))
 		if err != nil && !apierrors.IsNotFound(err) {
@@ -139,11 +143,11 @@ func (c *controller) reconcile(ctx context.Context, key string) error {
 			return err
 		}
 	}
-	if set.Status.Replicas == *set.Spec.Replicas {
+	if set.Status.Replicas == wanted {
 		return nil
 	}
 	set = set.DeepCopy() // what informers hold is everybody's
-	set.Status.Replicas = *set.Spec.Replicas
+	set.Status.Replicas = wanted
 	_, err := c.client.AppsV1().ReplicaSets(set.Namespace).UpdateStatus(ctx, set, metav1.UpdateOptions{})
 	return err
 }

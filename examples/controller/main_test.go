@@ -3,7 +3,7 @@ package main
 func Example() {
 	main()
 	// Unordered output:
-	// user: scale default/web to 3
+	// user: create default/web with 3 replicas
 	// controller: created a pod of default/web
 	// controller: created a pod of default/web
 	// controller: created a pod of default/web

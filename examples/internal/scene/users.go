@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/utils/ptr"
 
 	"github.com/informerkit/informerkit/apitest"
 )
@@ -113,7 +114,7 @@ func Blogger(ctx context.Context, server *apitest.Server) error {
 
 // Scaler wants three pods, kills one of them, and then wants only one.
 func Scaler(ctx context.Context, server *apitest.Server) error {
-	owner := &metav1.LabelSelector{MatchLabels: map[string]string{"app": "web"}}
+	app := map[string]string{"app": "web"}
 	scale := func(n int32) func() error {
 		return func() error {
 			now, err := apitest.Get[*appsv1.ReplicaSet](server, replicaSets, "default", "web")
@@ -136,15 +137,20 @@ func Scaler(ctx context.Context, server *apitest.Server) error {
 	}
 	return steps(
 		func() error {
+			say("create default/web with 3 replicas")
 			return wrote(apitest.Create(server, &appsv1.ReplicaSet{
 				ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web"},
-				Spec: appsv1.ReplicaSetSpec{Selector: owner, Template: corev1.PodTemplateSpec{
-					ObjectMeta: metav1.ObjectMeta{Labels: owner.MatchLabels},
-					Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "main", Image: "nginx"}}},
-				}},
+				Spec: appsv1.ReplicaSetSpec{
+					Replicas: ptr.To(int32(3)),
+					Selector: &metav1.LabelSelector{MatchLabels: app},
+					Template: corev1.PodTemplateSpec{
+						ObjectMeta: metav1.ObjectMeta{Labels: app},
+						Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "main", Image: "nginx"}}},
+					},
+				},
 			}))
 		},
-		scale(3), running(3),
+		running(3),
 		func() error {
 			all, err := apitest.List[*corev1.Pod](server, pods, "default")
 			if err != nil {
