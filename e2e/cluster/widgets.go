@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"sync"
@@ -131,8 +132,7 @@ func CreateWidgets(ctx context.Context, client dynamic.Interface, n int, make fu
 		all.Go(func() {
 			for i := next(); i < n && ctx.Err() == nil; i = next() {
 				widget := make(i)
-				_, err := client.Resource(Widgets).Namespace(widget.GetNamespace()).Create(ctx, widget, metav1.CreateOptions{})
-				if err != nil {
+				if err := create(ctx, client.Resource(Widgets).Namespace(widget.GetNamespace()), widget); err != nil {
 					cancel(fmt.Errorf("create widget %s: %w", widget.GetName(), err))
 				}
 			}
@@ -140,4 +140,19 @@ func CreateWidgets(ctx context.Context, client dynamic.Interface, n int, make fu
 	}
 	all.Wait()
 	return context.Cause(ctx)
+}
+
+// create tries again when a busy etcd times out, which leaves open whether the object was made.
+func create(ctx context.Context, client dynamic.ResourceInterface, widget *unstructured.Unstructured) error {
+	const attempts = 5
+	for attempt := 1; ; attempt++ {
+		_, err := client.Create(ctx, widget, metav1.CreateOptions{})
+		var status apierrors.APIStatus
+		switch {
+		case attempt > 1 && apierrors.IsAlreadyExists(err):
+			return nil
+		case err == nil, attempt == attempts, !errors.As(err, &status) || status.Status().Code < 500:
+			return err
+		}
+	}
 }
