@@ -58,6 +58,20 @@ func TestReadmeCodeIsAnExample(t *testing.T) {
 	}
 }
 
+// The Go code of docs/migration.md stands, word for word, in an example that is compiled and run.
+func TestMigrationCodeIsAnExample(t *testing.T) {
+	blocks := regexp.MustCompile("(?s)```go\n(.*?)```").FindAllStringSubmatch(read(t, "docs/migration.md"), -1)
+	if len(blocks) == 0 {
+		t.Fatal("docs/migration.md has no Go code")
+	}
+	examples := read(t, "examples/factory/main.go") + read(t, "examples/operator/main.go")
+	for _, block := range blocks {
+		if !strings.Contains(examples, block[1]) {
+			t.Errorf("this code of docs/migration.md is in no example:\n%s", block[1])
+		}
+	}
+}
+
 // The README's commands are those that .ci/run runs.
 func TestReadmeCommandsAreChecked(t *testing.T) {
 	readme, checks := read(t, "README.md"), read(t, ".ci/run")+read(t, "Makefile")
