@@ -123,6 +123,12 @@ func (i *Informer[T]) listedLocked(changes []store.Change[T], info reflector.Lis
 	for _, o := range i.overlays {
 		o.observeLocked(changes, i.seenLocked())
 	}
+	// The version is known before anybody is told that the list is stored.
+	if info.Reset {
+		i.fresh.reset(i.seenLocked())
+	} else {
+		i.fresh.saw(i.seenLocked())
+	}
 	first := !isClosed(i.synced)
 	complete := first && i.allListedLocked()
 	if complete {
@@ -135,11 +141,6 @@ func (i *Informer[T]) listedLocked(changes []store.Change[T], info reflector.Lis
 	})
 	if complete {
 		close(i.synced)
-	}
-	if info.Reset {
-		i.fresh.reset(i.seenLocked())
-	} else {
-		i.fresh.saw(i.seenLocked())
 	}
 }
 
