@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/informerkit/informerkit/internal/failurelog"
 	"github.com/informerkit/informerkit/listwatch"
 	"github.com/informerkit/informerkit/store"
 )
@@ -23,7 +24,7 @@ type entry struct {
 	informer *Informer[runtime.Object]
 	source   *changeable
 	whole    chan struct{} // closed when the store holds whole objects; nil if it does from the start
-	failures failureLog
+	failures failurelog.Log
 
 	// Guarded by Group.mu.
 	base   View // what is held, or about to be
@@ -66,7 +67,7 @@ func newEntry(g *Group, scope Scope, base View, kind schema.GroupVersionKind, op
 		case report != nil:
 			report(ctx, err)
 		default:
-			e.failures.report(ctx, opts.Name, err)
+			reportFailure(ctx, &e.failures, opts.Name, err)
 		}
 	}
 	_, writer := store.New(store.Options[runtime.Object]{Same: sameForm})

@@ -18,7 +18,6 @@ type Informer[T any] struct {
 	appender *feed.Appender[T]
 	bad      quarantine
 	fresh    freshness
-	failures failureLog
 
 	synced     chan struct{} // closed when the first list is stored
 	initialEnd atomic.Uint64 // feed position after the first list, plus one; 0 before it is stored

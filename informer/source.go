@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/informerkit/informerkit/internal/failurelog"
 	"github.com/informerkit/informerkit/listwatch"
 	"github.com/informerkit/informerkit/reflector"
 )
@@ -17,7 +18,7 @@ type source[T any] struct {
 	informer  *Informer[T]
 	name      string
 	reflector *reflector.Reflector[T]
-	failures  failureLog
+	failures  failurelog.Log
 
 	// The rest is guarded by informer.mu.
 	held   map[string]struct{} // nil while this is the only source the informer ever had
@@ -66,7 +67,7 @@ func (i *Informer[T]) newSource(name string, from listwatch.Source[T]) (*source[
 			tell(ctx, err)
 			return
 		}
-		s.failures.report(ctx, opts.Name, err)
+		reportFailure(ctx, &s.failures, opts.Name, err)
 	}
 	var err error
 	if s.reflector, err = reflector.New(from, &sink[T]{source: s}, opts); err != nil {
