@@ -21,7 +21,7 @@ func (i *Informer[T]) apply(s *source[T], ops []op[T], rv string) {
 		o := &ops[n]
 		if several {
 			if _, again := i.inBatch[o.key]; again {
-				i.commitLocked(i.finals)
+				i.commitLocked()
 			}
 			i.inBatch[o.key] = struct{}{}
 		}
@@ -38,7 +38,7 @@ func (i *Informer[T]) apply(s *source[T], ops []op[T], rv string) {
 		i.batch.Put(o.key, o.obj)
 	}
 	s.sawLocked(rv)
-	i.commitLocked(i.finals)
+	i.commitLocked()
 	i.fresh.saw(i.seenLocked())
 }
 
@@ -120,14 +120,15 @@ func newer[T any](current, next T) bool {
 
 // listedLocked tells what a list changed, and that it is stored.
 func (i *Informer[T]) listedLocked(changes []store.Change[T], info reflector.ListInfo) {
+	seen := i.seenLocked()
 	for _, o := range i.overlays {
-		o.observeLocked(changes, i.seenLocked())
+		o.observeLocked(changes, seen)
 	}
 	// The version is known before anybody is told that the list is stored.
 	if info.Reset {
-		i.fresh.reset(i.seenLocked())
+		i.fresh.reset(seen)
 	} else {
-		i.fresh.saw(i.seenLocked())
+		i.fresh.saw(seen)
 	}
 	first := !isClosed(i.synced)
 	complete := first && i.allListedLocked()
@@ -184,8 +185,8 @@ func (i *Informer[T]) seenLocked() string {
 	return lowest
 }
 
-// commitLocked commits the batch and tells of it. finals holds, for keys the batch deletes, the state they were deleted in.
-func (i *Informer[T]) commitLocked(finals map[string]T) {
+// commitLocked commits the batch and tells of it. i.finals has, of keys that the batch deletes, the state they were deleted in.
+func (i *Informer[T]) commitLocked() {
 	clear(i.inBatch)
 	if i.batch.Len() == 0 && i.batch.Revision == "" {
 		return
@@ -199,7 +200,7 @@ func (i *Informer[T]) commitLocked(finals map[string]T) {
 		if c.Kind != feed.Deleted {
 			return
 		}
-		if final, ok := finals[c.Key]; ok {
+		if final, ok := i.finals[c.Key]; ok {
 			c.Old = final
 		} else {
 			c.Lost = true
@@ -217,17 +218,15 @@ func (i *Informer[T]) publishLocked(changes []store.Change[T], finish func(*feed
 	i.changes = i.changes[:0]
 	for n := range changes {
 		c := &changes[n]
-		next := feed.Change[T]{Key: c.Key, Old: c.Old, New: c.New}
+		kind := feed.Updated
 		switch {
 		case !c.HadOld:
-			next.Kind = feed.Added
+			kind = feed.Added
 		case !c.HasNew:
-			next.Kind = feed.Deleted
-		default:
-			next.Kind = feed.Updated
+			kind = feed.Deleted
 		}
-		finish(&next)
-		i.changes = append(i.changes, next)
+		i.changes = append(i.changes, feed.Change[T]{Kind: kind, Key: c.Key, Old: c.Old, New: c.New})
+		finish(&i.changes[n])
 	}
 	i.appender.Append(i.changes...)
 	clear(i.changes)

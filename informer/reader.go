@@ -25,7 +25,8 @@ type reader[T any] struct {
 
 	batch  [readerBatch]feed.Change[T]
 	n, at  int        // batch[at:n] is not told yet
-	events []Event[T] // events of a change that are not told yet
+	events []Event[T] // events of one change,
+	next   int        // from this one on not told yet
 
 	started time.Time
 	ahead   atomic.Int64 // objects of the snapshot and changes of the batch not told yet
@@ -54,7 +55,7 @@ func (r *reader[T]) drain(tell func(Event[T]) bool, caughtUp func() feed.Positio
 	}
 	for {
 		for r.at < r.n {
-			r.events = appendEvents(r.events[:0], &r.batch[r.at], r.join)
+			r.events, r.next = appendEvents(r.events[:0], &r.batch[r.at], r.join), 0
 			r.batch[r.at] = feed.Change[T]{}
 			r.at++
 			r.ahead.Add(-1)
@@ -82,10 +83,10 @@ func (r *reader[T]) room() []feed.Change[T] {
 }
 
 func (r *reader[T]) drainEvents(tell func(Event[T]) bool) bool {
-	for len(r.events) > 0 {
-		e := r.events[0]
-		r.events[0] = Event[T]{}
-		r.events = r.events[1:]
+	for r.next < len(r.events) {
+		e := r.events[r.next]
+		r.events[r.next] = Event[T]{}
+		r.next++
 		if !tell(e) {
 			return false
 		}

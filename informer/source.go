@@ -107,7 +107,7 @@ func (i *Informer[T]) RemoveSource(ctx context.Context, name string) error {
 		}
 	}
 	s.held = map[string]struct{}{}
-	i.commitLocked(nil)
+	i.commitLocked()
 	i.bad.replace(s, nil)
 	i.checkSyncedLocked()
 	if s.cancel != nil {
