@@ -1,6 +1,8 @@
 package cache
 
 import (
+	"iter"
+
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
@@ -26,40 +28,50 @@ func MetaLabelIndexFunc(obj any) ([]string, error) {
 	return labelindex.Values(accessor.GetLabels()), nil
 }
 
-// labelSelecting is a store that may have a label index.
-type labelSelecting interface {
-	// selectLabelled returns the objects in namespace ("": all) that selector can match. exact: all of them do. ok false: there is no
-	// index that could help.
-	selectLabelled(namespace string, selector labels.Selector) (objs []any, exact, ok bool)
+// selecting is a store of ours, which finds objects without making a list of them, and may have a label index.
+type selecting interface {
+	// candidates returns the objects, of one state of the store, among which those are that are in namespace ("": any) and that
+	// selector (nil: any) selects, and what they have to be checked for.
+	candidates(namespace string, selector labels.Selector) (iter.Seq[any], match)
 }
 
-func (c *cache) selectLabelled(namespace string, selector labels.Selector) (objs []any, exact, ok bool) {
-	return c.content.selectLabelled(namespace, selector)
+func (c *cache) candidates(namespace string, selector labels.Selector) (iter.Seq[any], match) {
+	return c.content.candidates(namespace, selector)
 }
 
-func (m *threadSafeMap) selectLabelled(namespace string, selector labels.Selector) (objs []any, exact, ok bool) {
-	if selector == nil || selector.Empty() {
-		return nil, false, false
-	}
+func (m *threadSafeMap) candidates(namespace string, selector labels.Selector) (iter.Seq[any], match) {
+	left := match{namespace, selector}
 	indexes := *m.indexes.Load()
-	byLabel, ok := indexes[LabelIndex]
-	if !ok {
-		return nil, false, false
+	snapshot := m.store.Snapshot()
+
+	byNamespace, inNamespace := indexes[NamespaceIndex]
+	if inNamespace = inNamespace && namespace != metav1.NamespaceAll; inNamespace {
+		left.namespace = metav1.NamespaceAll
 	}
-	q, exact, ok := labelindex.Query(byLabel.index, selector)
-	if !ok {
-		return nil, false, false
-	}
-	s := m.store.Snapshot()
-	if namespace != metav1.NamespaceAll {
-		byNamespace, has := indexes[NamespaceIndex]
-		if !has {
-			return nil, false, false
+	if byLabel, has := indexes[LabelIndex]; has && selector != nil && !selector.Empty() {
+		if q, exact, ok := labelindex.Query(byLabel.index, selector); ok {
+			if inNamespace {
+				q = store.And(byNamespace.index.Is(namespace), q)
+			}
+			if exact {
+				left.labels = nil
+			}
+			return objects(snapshot.Select(q)), left
 		}
-		q = store.And(byNamespace.index.Is(namespace), q)
 	}
-	for _, obj := range s.Select(q) {
-		objs = append(objs, obj)
+	if inNamespace {
+		return objects(byNamespace.index.Get(snapshot, namespace)), left
 	}
-	return objs, exact, true
+	return objects(snapshot.All()), left
+}
+
+// objects leaves out the keys.
+func objects(entries iter.Seq2[string, any]) iter.Seq[any] {
+	return func(yield func(any) bool) {
+		for _, obj := range entries {
+			if !yield(obj) {
+				return
+			}
+		}
+	}
 }

@@ -2,6 +2,8 @@ package cache
 
 import (
 	"fmt"
+	"iter"
+	"slices"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -18,69 +20,56 @@ type AppendFunc func(obj any)
 // [LabelIndex], if it has one. A selector that is nil
 // or empty selects all, without looking at them; with another one, an object without metadata is an error, and ends it.
 func ListAll(store Store, selector labels.Selector, appendFn AppendFunc) error {
-	if done, err := appendLabelled(store, metav1.NamespaceAll, selector, appendFn); done {
-		return err
+	if ours, ok := store.(selecting); ok {
+		objs, left := ours.candidates(metav1.NamespaceAll, selector)
+		return left.appendMatching(objs, appendFn)
 	}
-	return appendMatching(store.List(), metav1.NamespaceAll, selector, appendFn)
+	return match{labels: selector}.appendMatching(slices.Values(store.List()), appendFn)
 }
 
 // ListAllByNamespace is [ListAll] of the objects in a namespace; "" is all of them. It goes by indexer's
 // [NamespaceIndex] or, if there is none, looks at all objects.
 func ListAllByNamespace(indexer Indexer, namespace string, selector labels.Selector, appendFn AppendFunc) error {
-	if done, err := appendLabelled(indexer, namespace, selector, appendFn); done {
-		return err
-	}
-	candidates, complete := inNamespace(indexer, namespace)
-	if complete {
-		namespace = metav1.NamespaceAll
-	}
-	return appendMatching(candidates, namespace, selector, appendFn)
-}
-
-// appendLabelled is appendMatching through a label index, where store has one.
-func appendLabelled(store Store, namespace string, selector labels.Selector, appendFn AppendFunc) (done bool, err error) {
-	labelled, ok := store.(labelSelecting)
-	if !ok {
-		return false, nil
-	}
-	objs, exact, ok := labelled.selectLabelled(namespace, selector)
-	if !ok {
-		return false, nil
-	}
-	if exact {
-		selector = nil
-	}
-	return true, appendMatching(objs, metav1.NamespaceAll, selector, appendFn)
-}
-
-// inNamespace returns the objects to look at for those of a namespace; complete means that all of them are in it.
-func inNamespace(indexer Indexer, namespace string) (candidates []any, complete bool) {
 	if namespace == metav1.NamespaceAll {
-		return indexer.List(), true
+		return ListAll(indexer, selector, appendFn)
+	}
+	if ours, ok := indexer.(selecting); ok {
+		objs, left := ours.candidates(namespace, selector)
+		return left.appendMatching(objs, appendFn)
 	}
 	objs, err := indexer.ByIndex(NamespaceIndex, namespace)
 	if err != nil { // there is no such index
-		return indexer.List(), false
+		return match{namespace, selector}.appendMatching(slices.Values(indexer.List()), appendFn)
 	}
-	return objs, true
+	return match{labels: selector}.appendMatching(slices.Values(objs), appendFn)
 }
 
-// appendMatching calls appendFn on the objects in namespace ("": any) that selector (nil: any) selects.
-func appendMatching(objs []any, namespace string, selector labels.Selector, appendFn AppendFunc) error {
-	anyNamespace := namespace == metav1.NamespaceAll
-	anyLabels := selector == nil || selector.Empty()
-	for _, obj := range objs {
-		if !anyNamespace || !anyLabels {
-			accessor, err := meta.Accessor(obj)
-			if err != nil {
-				return fmt.Errorf("listing: %w", err)
-			}
-			if !anyNamespace && accessor.GetNamespace() != namespace {
-				continue
-			}
-			if !anyLabels && !selector.Matches(labels.Set(accessor.GetLabels())) {
-				continue
-			}
+// match is what objects are to be checked for. Its zero value is met by all.
+type match struct {
+	namespace string          // "": any
+	labels    labels.Selector // nil or empty: any
+}
+
+// appendMatching calls appendFn on the objects that match.
+func (m match) appendMatching(objs iter.Seq[any], appendFn AppendFunc) error {
+	anyNamespace := m.namespace == metav1.NamespaceAll
+	anyLabels := m.labels == nil || m.labels.Empty()
+	if anyNamespace && anyLabels {
+		for obj := range objs {
+			appendFn(obj)
+		}
+		return nil
+	}
+	for obj := range objs {
+		accessor, err := meta.Accessor(obj)
+		if err != nil {
+			return fmt.Errorf("listing: %w", err)
+		}
+		if !anyNamespace && accessor.GetNamespace() != m.namespace {
+			continue
+		}
+		if !anyLabels && !m.labels.Matches(labels.Set(accessor.GetLabels())) {
+			continue
 		}
 		appendFn(obj)
 	}
