@@ -54,8 +54,8 @@
 //   - Errors are logged with klog, not handed to apimachinery's HandleError: that makes the caller wait, and whoever
 //     reports here is often the one goroutine that follows the server. Panics of handlers and process functions go to
 //     its HandleCrash, as they did, and so end the process unless ReallyCrash is false.
-//   - Reflector.MaxInternalErrorRetryDuration is not used: a watch that ends with an error of the server is tried again a
-//     few times, with back-off, before the next list in any case.
+//   - A watch that ends with an error of the server is tried again a few times, with back-off, before the next list, also
+//     without Reflector.MaxInternalErrorRetryDuration.
 //   - A reflector's or controller's default name is the folder, file and line of who made it.
 //   - [DeltaFIFO] and [RealFIFO] run the process function without their lock; what has to know the outcome (Replace,
 //     Resync, DeltaFIFO's Delete) waits for it. Inside a process function these, and Pop, wait for ever, as they did;

@@ -29,7 +29,7 @@ type Reflector struct {
 	// ShouldResync is asked at each resync period; if it says no, that one is skipped. Nil: always yes.
 	ShouldResync func() bool
 	// MaxInternalErrorRetryDuration is for how long a watch that ends with an internal error of the server is tried
-	// again before the next list. It is not used: such a watch is tried again a few times in any case.
+	// again before the next list. 0: three times, as after other errors.
 	MaxInternalErrorRetryDuration time.Duration
 
 	name            string
@@ -228,6 +228,8 @@ func (r *Reflector) engineOptions() reflector.Options {
 		WatchTimeout: max(r.minWatchTimeout, minWatchTimeout),
 		Streaming:    streamingMode(),
 		OnError:      r.failed,
+
+		InternalErrorRetry: max(0, r.MaxInternalErrorRetryDuration),
 	}
 	if r.backoff != nil {
 		opts.Backoff = reflector.Backoff{

@@ -556,6 +556,24 @@ func TestReflectorWaitsAsItsBackoffSays(t *testing.T) {
 	})
 }
 
+func TestReflectorWaitsOutInternalErrorsAsItsFieldSays(t *testing.T) {
+	for patience, relists := range map[time.Duration]bool{0: true, time.Hour: false} {
+		synctest.Test(t, func(t *testing.T) {
+			s := newPodServer(t)
+			r := NewReflector(s.pagedListerWatcher(), &corev1.Pod{}, newStoreLog(), 0)
+			r.MaxInternalErrorRetryDuration = patience
+			s.Inject(apitestFault("watch", apierrors.NewInternalError(errors.New("of a test")), 0))
+			start(t, r.RunWithContext)
+			time.Sleep(10 * time.Minute)
+			synctest.Wait()
+			lists, watches := s.CountRequests("list", "pods"), s.CountRequests("watch", "pods")
+			if watches < 10 || (lists > 1) != relists {
+				t.Errorf("patience %v: %d lists, %d watches", patience, lists, watches)
+			}
+		})
+	}
+}
+
 func TestReflectorTakesTheTimeFromItsClock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newPodServer(t)

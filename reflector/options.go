@@ -74,6 +74,10 @@ type Options struct {
 	// StreamingTimeout is how long attempts at one streaming list may take, waits included. Too short and a large
 	// collection is listed in pages, though it would have come. 0: 2 minutes.
 	StreamingTimeout time.Duration
+	// InternalErrorRetry is for how long a watch that fails with an internal error of the server (status 500) is tried again,
+	// with back-off, before the list is made again: longer spares a server that is ailing a list, and leaves the copy as old
+	// as it is meanwhile. 0: three failures without news in between, as after other errors.
+	InternalErrorRetry time.Duration
 	// OnNotFound says what to do when the resource is not there.
 	OnNotFound NotFoundPolicy
 	// FirstList says how fresh the first list must be.
@@ -116,6 +120,9 @@ func (o Options) withDefaults() (Options, error) {
 	}
 	if err := setDuration(&o.StreamingTimeout, "StreamingTimeout", DefaultStreamingTimeout, 0); err != nil {
 		return o, err
+	}
+	if o.InternalErrorRetry < 0 {
+		return o, &OptionError{"InternalErrorRetry", o.InternalErrorRetry, "must not be negative"}
 	}
 	if o.Streaming > StreamingOn {
 		return o, &OptionError{"Streaming", o.Streaming, "unknown"}

@@ -18,6 +18,7 @@ func TestOptionsThatCanNotBe(t *testing.T) {
 		"RequestTimeout":     {RequestTimeout: -1},
 		"StreamingIdle":      {StreamingIdle: -1},
 		"StreamingTimeout":   {StreamingTimeout: -1},
+		"InternalErrorRetry": {InternalErrorRetry: -1},
 		"Streaming":          {Streaming: 9},
 		"OnNotFound":         {OnNotFound: 9},
 		"FirstList":          {FirstList: 9},

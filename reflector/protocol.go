@@ -117,8 +117,9 @@ type machine struct {
 	attempts    int // failures in a row
 	tries       listTries
 	watchTries  int
-	silent      int  // silent watches in a row
-	relist      bool // waiting: for the next list, or else the next watch
+	ailing      time.Time // since when watches fail with internal errors and bring no news; zero: they don't
+	silent      int       // silent watches in a row
+	relist      bool      // waiting: for the next list, or else the next watch
 
 	list   listState
 	stream streamState
@@ -188,7 +189,7 @@ func (m *machine) step(now time.Time, random float64, in input) action {
 // start forgets what belongs to a run.
 func (m *machine) start() {
 	m.consistent, m.uncached, m.noStreaming = false, false, nil
-	m.attempts, m.watchTries, m.silent = 0, 0, 0
+	m.attempts, m.watchTries, m.silent, m.ailing = 0, 0, 0, time.Time{}
 	m.tries = listTries{}
 }
 
@@ -215,7 +216,7 @@ func (m *machine) startList(now time.Time, random float64) action {
 // stepCommitted goes on after a list: the first one, a relist, or a streaming list, whose stream is the watch.
 func (m *machine) stepCommitted(now time.Time, random float64) action {
 	m.rv, m.listed, m.gone, m.consistent = m.list.rv, true, false, false
-	m.tries, m.attempts, m.watchTries, m.silent = listTries{}, 0, 0, 0
+	m.tries, m.attempts, m.watchTries, m.silent, m.ailing = listTries{}, 0, 0, 0, time.Time{}
 	m.marks = m.marks || m.stream.open // the end mark was a bookmark
 	if !m.stream.open {
 		return m.startWatch(now, random)

@@ -56,17 +56,16 @@ var errorNames = func() (names []string) {
 
 // watcher holds the machine to its promises, action by action.
 type watcher struct {
-	t       *testing.T
-	m       *machine
-	now     time.Time
-	rv      string // before the step
-	waited  bool   // since the last list began, or stream was opened
-	running bool   // something was listed or watched in this run
-	gaveUp  int    // lists begun without a wait
-	opened  time.Time
-	news    bool // since the watch was opened
-	whole   bool // the replacement is complete
-	inList  bool // there is a replacement
+	t      *testing.T
+	m      *machine
+	now    time.Time
+	rv     string // before the step
+	waited bool   // since the last list began, or stream was opened
+	gaveUp int    // lists begun without a wait
+	opened time.Time
+	news   bool // since the watch was opened
+	whole  bool // the replacement is complete
+	inList bool // there is a replacement
 }
 
 func explore(t *testing.T, data []byte) {
@@ -76,6 +75,8 @@ func explore(t *testing.T, data []byte) {
 		PageSize:   int64(d.roll(2)) * 50,
 		FirstList:  ListPolicy(d.roll(2)),
 		OnNotFound: NotFoundPolicy(d.roll(3)),
+
+		InternalErrorRetry: time.Duration(d.roll(2)) * time.Minute,
 	}.withDefaults()
 	if err != nil {
 		t.Fatal(err)

@@ -3,6 +3,7 @@ package reflector
 import (
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
@@ -36,7 +37,7 @@ func (m *machine) stepWatching(now time.Time, random float64, in input) action {
 		return m.watchTimedOut(now, random)
 	case ended, failed:
 		if m.progressed(now) {
-			m.watchTries = 0
+			m.watchTries, m.ailing = 0, time.Time{}
 		}
 		if isEOF(in.err) && in.kind == ended {
 			return m.watchEnded(now, random)
@@ -106,6 +107,12 @@ func (m *machine) watchFailed(now time.Time, random float64, err error) action {
 		return m.fail(now, random, err, false)
 	case undecodable:
 		return m.retryWatch(now, random, err, maxDecodeTries)
+	}
+	if m.opts.InternalErrorRetry > 0 && apierrors.IsInternalError(err) {
+		if m.ailing.IsZero() {
+			m.ailing = now
+		}
+		return m.fail(now, random, err, now.Sub(m.ailing) >= m.opts.InternalErrorRetry)
 	}
 	return m.retryWatch(now, random, err, maxWatchTries)
 }

@@ -151,6 +151,8 @@ func setOptions(o *Options, random *float64, words []string) error {
 			o.FirstList = map[string]ListPolicy{"any": ListAny, "most-recent": ListMostRecent}[value]
 		case "random":
 			*random, err = strconv.ParseFloat(value, 64)
+		case "internal-error-retry":
+			o.InternalErrorRetry, err = time.ParseDuration(value)
 		case "watch-timeout":
 			o.WatchTimeout, err = time.ParseDuration(value)
 		default:
