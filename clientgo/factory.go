@@ -2,6 +2,7 @@ package clientgo
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"reflect"
 	"time"
@@ -26,20 +27,18 @@ type FactoryOptions struct {
 	Indexers cache.Indexers
 }
 
-// Register makes our informers the factory's for the given types (&corev1.Pod{}, …), or for all types of the clientset if none
-// is given. Call it before anything asks the factory for those informers: what it has already stays client-go's, and is an
-// error that names the type. Generated listers, Start, WaitForCacheSync and Shutdown then work as ever, and so do the factory's
-// resync periods and transform.
+// Register makes our informers the factory's for the given types (&corev1.Pod{}, …): name those that the program uses, since
+// the factory's Start starts an informer for each of them. Call it before anything asks the factory for those informers: what it
+// has already stays client-go's, and is an error that names the type. Generated listers, Start, WaitForCacheSync and Shutdown
+// then work as ever, and so do the factory's resync periods and transform.
 func Register(factory informers.SharedInformerFactory, opts FactoryOptions, types ...runtime.Object) error {
 	if err := opts.Validate(); err != nil {
 		return err
 	}
-	known := collections()
 	if len(types) == 0 {
-		for _, c := range known {
-			types = append(types, reflect.New(c.object).Interface().(runtime.Object))
-		}
+		return errors.New("clientgo: register: no types given")
 	}
+	known := collections()
 	for _, obj := range types {
 		t := reflect.TypeOf(obj)
 		if t.Kind() != reflect.Pointer {
@@ -63,7 +62,6 @@ func Register(factory informers.SharedInformerFactory, opts FactoryOptions, type
 type collection struct {
 	group, resource string
 	namespaced      bool
-	object          reflect.Type // a struct, corev1.Pod for example
 }
 
 // collections are all resources of the clientset that can be listed and watched, by the type of their objects.
@@ -82,7 +80,7 @@ func collections() map[reflect.Type]collection {
 				continue
 			}
 			if object, ok := listed(resource.Type.Out(0)); ok {
-				found[object] = collection{group: group.Name, resource: resource.Name, namespaced: in == 1, object: object}
+				found[object] = collection{group: group.Name, resource: resource.Name, namespaced: in == 1}
 			}
 		}
 	}

@@ -17,6 +17,7 @@ import (
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/kubernetes/fake"
+	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/tools/cache"
 
@@ -116,8 +117,15 @@ func TestFactoryOfOneNamespaceWithTweakedOptions(t *testing.T) {
 func TestRegisterAllTypes(t *testing.T) {
 	client := fake.NewClientset(pod("one", "a"))
 	factory := informers.NewSharedInformerFactory(client, 0)
-	if err := clientgo.Register(factory, clientgo.FactoryOptions{}); err != nil {
-		t.Fatal(err)
+	for gvk := range scheme.Scheme.AllKnownTypes() {
+		obj, err := scheme.Scheme.New(gvk)
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = clientgo.Register(factory, clientgo.FactoryOptions{}, obj)
+		if err != nil && !strings.Contains(err.Error(), "no resource of type") {
+			t.Fatal(err)
+		}
 	}
 	if i := factory.Core().V1().Pods().Informer(); !isOurs(i) {
 		t.Errorf("%T is not ours", i)
@@ -158,6 +166,9 @@ func TestRegisterSaysWhatItCannotDo(t *testing.T) {
 		if err := clientgo.Register(factory, clientgo.FactoryOptions{}, obj); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error is %v, want %q", err, want)
 		}
+	}
+	if err := clientgo.Register(factory, clientgo.FactoryOptions{}); err == nil {
+		t.Error("no types: no error")
 	}
 	if err := clientgo.Register(factory, clientgo.FactoryOptions{Options: clientgo.Options{}}, &corev1.Node{}); err != nil {
 		t.Error(err)
