@@ -85,9 +85,8 @@ func TestForcedRelistNeedsNoSecondCopy(t *testing.T) {
 
 // BenchmarkForcedRelist reports the memory that a relist of unchanged objects takes, ours and client-go's beside it.
 func BenchmarkForcedRelist(b *testing.B) {
-	const objects = 20000
-	c, ns := shared(b)
-	ns = "benchmarkforcedrelist"
+	const objects, ns = 20000, "benchmarkforcedrelist"
+	c, _ := shared(b)
 	fill(b, c, ns, objects, 2000)
 	for _, role := range []string{oursStreaming, clientGoStreaming, oursPages, clientGoPages} {
 		b.Run(fmt.Sprintf("objects=%d,%s", objects, role), func(b *testing.B) {
