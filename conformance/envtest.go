@@ -3,8 +3,12 @@ package main
 import (
 	"context"
 	"fmt"
+	"log"
 	"os"
 	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
 )
 
 const etcdVersion = "v3.7.0"
@@ -36,5 +40,27 @@ func (w *workshop) envtestBinaries(ctx context.Context, dir string) ([]string, e
 			return nil, err
 		}
 	}
-	return []string{"KUBEBUILDER_ASSETS=" + dir}, nil
+	return []string{"KUBEBUILDER_ASSETS=" + dir, w.mark()}, nil
+}
+
+// mark is what tells a run's processes from others, in their environment.
+func (w *workshop) mark() string { return "INFORMERKIT_CONFORMANCE=" + w.dir }
+
+// stopLeftovers kills the servers that this run's tests started and did not stop: they have process groups of their own. It finds
+// them where there is a /proc with environments.
+func (w *workshop) stopLeftovers() {
+	environments, _ := filepath.Glob("/proc/[0-9]*/environ")
+	for _, file := range environments {
+		env, err := os.ReadFile(file)
+		if err != nil || !slices.Contains(strings.Split(string(env), "\x00"), w.mark()) {
+			continue // ended meanwhile, or somebody else's
+		}
+		pid, err := strconv.Atoi(filepath.Base(filepath.Dir(file)))
+		if err != nil {
+			continue
+		}
+		if process, err := os.FindProcess(pid); err == nil && process.Kill() == nil {
+			log.Printf("process %d was left over by a test and is stopped", pid)
+		}
+	}
 }

@@ -107,6 +107,7 @@ func conform(ctx context.Context, c config, out io.Writer) (int, error) {
 		if env, err = w.envtestBinaries(ctx, filepath.Join(c.cache, "bin")); err != nil {
 			return 0, err
 		}
+		defer w.stopLeftovers()
 	}
 	var rows []row
 	lost := 0
