@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 )
 
 // The benchmarks are the runner's workloads, for Go's own tools. Of the number of objects INFORMERKIT_BENCH_OBJECTS says another
@@ -49,7 +50,11 @@ func benchmark(b *testing.B) {
 				b.StopTimer()
 				b.ResetTimer()
 				b.ReportAllocs()
-				t(benchMeter{b})
+				m := &benchMeter{b: b}
+				t(m)
+				if m.excluded > 0 {
+					b.ReportMetric(float64((b.Elapsed()-m.excluded).Nanoseconds())/float64(b.N), "ns/op")
+				}
 			})
 		}
 	}
@@ -68,9 +73,13 @@ func benchObjects(b *testing.B) int {
 }
 
 // benchMeter is a meter of Go's.
-type benchMeter struct{ b *testing.B }
+type benchMeter struct {
+	b        *testing.B
+	excluded time.Duration
+}
 
-func (m benchMeter) N() int                            { return m.b.N }
-func (m benchMeter) Start()                            { m.b.StartTimer() }
-func (m benchMeter) Stop()                             { m.b.StopTimer() }
-func (m benchMeter) Report(value float64, unit string) { m.b.ReportMetric(value, unit) }
+func (m *benchMeter) N() int                            { return m.b.N }
+func (m *benchMeter) Start()                            { m.b.StartTimer() }
+func (m *benchMeter) Stop()                             { m.b.StopTimer() }
+func (m *benchMeter) Exclude(d time.Duration)           { m.excluded += d }
+func (m *benchMeter) Report(value float64, unit string) { m.b.ReportMetric(value, unit) }

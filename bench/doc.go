@@ -20,6 +20,8 @@
 //   - Contenders take turns (A B C, B C A, ...), each round from a garbage-collected heap. A ratio is one of two
 //     medians' neighbours: it is made within a round, and the median over rounds is reported, with the smallest and the largest.
 //   - Who is given an object makes its key; who is given a key need not. Keys of the typed store are made anew for each put.
+//   - What is written one by one, or in a batch, was received a moment ago, as it is when it comes from a server: what a store reads of
+//     it (names, versions, values to index) is in the processor's cache; what the store holds is where it is.
 //   - Whole informers have one source: a list, and a watch whose channel buffers, so that not the hand-over from the
 //     source is measured. It is the same type for all, but for relists, where the typed informer gets items that are decoded on
 //     demand, as package listwatch has them from a REST client, and the others get lists, as they have them from one.

@@ -51,6 +51,8 @@ func (s *stopwatch) Stop() {
 	s.allocated.objects += now.objects - s.from.objects
 }
 
+func (s *stopwatch) Exclude(d time.Duration) { s.took -= d }
+
 func (s *stopwatch) Report(value float64, unit string) { s.reported[unit] = value }
 
 // clean collects garbage, unless there is next to none.

@@ -32,21 +32,25 @@ const batchSize = 1000
 var writeWorkloads = []workload{
 	undisturbed("Update", "values=same", "one object, its index values as before", writing, false, func(_ *scope, h *holder, p *population) trial {
 		next := newStates(p, nil)
+		return func(m meter) { timedReceived(m, next.pod, h.put) }
+	}),
+	undisturbed("Update", "values=same/received=before", "one object, its index values as before; in no processor's cache any more", writing, false, func(_ *scope, h *holder, p *population) trial {
+		next := newStates(p, nil)
 		return func(m meter) { timed(m, func(i int) { h.put(next.pod(i)) }) }
 	}),
 	undisturbed("Update", "values=changed", "one object, moved to another node", writing, false, func(s *scope, h *holder, p *population) trial {
 		next := newStates(p, func(pod *corev1.Pod, i int) { pod.Spec.NodeName = p.nodes[i%len(p.nodes)] })
 		s.onClose(func() { next.settle(h) })
-		return func(m meter) { timed(m, func(i int) { h.put(next.pod(i)) }) }
+		return func(m meter) { timedReceived(m, next.pod, h.put) }
 	}),
 	undisturbed("Update", "values=same/index=labels", "one object, with an index of its 7 labels besides where that is offered", indexing, true, func(_ *scope, h *holder, p *population) trial {
 		next := newStates(p, nil)
-		return func(m meter) { timed(m, func(i int) { h.put(next.pod(i)) }) }
+		return func(m meter) { timedReceived(m, next.pod, h.put) }
 	}),
 	undisturbed("DeleteAdd", "", "one object deleted and added again", writing, false, func(_ *scope, h *holder, p *population) trial {
+		next := newStates(p, nil)
 		return func(m meter) {
-			timed(m, func(i int) {
-				pod := p.pods[p.order[i%len(p.order)]]
+			timedReceived(m, next.pod, func(pod *corev1.Pod) {
 				h.remove(pod)
 				h.put(pod)
 			})
@@ -57,9 +61,7 @@ var writeWorkloads = []workload{
 		pods := make([]*corev1.Pod, batchSize)
 		return func(m meter) {
 			timed(m, func(i int) {
-				for j := range pods {
-					pods[j] = next.pod(i*batchSize + j)
-				}
+				m.Exclude(receive(pods, func(j int) *corev1.Pod { return next.pod(i*batchSize + j) }))
 				h.batch(pods)
 			})
 		}
