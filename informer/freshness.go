@@ -51,7 +51,6 @@ type freshness struct {
 // waiter waits for a resource version.
 type waiter struct {
 	rv      string
-	key     string // of an own write
 	reached chan struct{}
 	index   int // in the heap; -1 when out of it
 }

@@ -139,6 +139,35 @@ func TestOverlayTellsReCreationApartByUID(t *testing.T) {
 	})
 }
 
+// Who deletes an object need not know its last state, and the store may not even know that its predecessor is gone.
+func TestOverlayHidesAllThatADeletionEnds(t *testing.T) {
+	inOverlay(t, informer.OverlayOptions{}, func(w *world, o *informer.Overlay[object]) {
+		byValue := informer.AddIndex(w.inf, "value", func(obj object) []string { return []string{obj.Data["v"]} })
+		first, _ := w.inf.Get("default/a")
+		hidden := func(what string) {
+			t.Helper()
+			found := maps.Collect(o.Index(byValue, first.Data["v"]))
+			if all := maps.Collect(o.All()); shown(o, "a") != "-" || len(found) != 0 || len(all) != 0 {
+				t.Errorf("%s: shows %s, by index %v, in all %v", what, shown(o, "a"), found, all)
+			}
+		}
+		w.wrote(o, "a", "2")
+		w.must(o.Deleted(first))
+		hidden("deleted, as it was before the own write")
+		w.delete("a")
+		second := w.wrote(o, "a", "second")
+		w.must(o.Deleted(second))
+		w.delete("a")
+		hidden("deleted, while the store has its predecessor")
+		time.Sleep(10 * time.Minute)
+		synctest.Wait()
+		hidden("seen")
+		if o.Len() != 0 || w.inf.Len() != 0 {
+			t.Errorf("%d entries, %d stored", o.Len(), w.inf.Len())
+		}
+	})
+}
+
 // An own delete of an object that the store has not even seen yet hides it when it comes.
 func TestOverlayHidesADeletedObjectThatComesLate(t *testing.T) {
 	f := newFunnel()
