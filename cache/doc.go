@@ -32,7 +32,7 @@
 //   - Waiting for a sync polls nothing of this package.
 //   - [ExpirationCache] reads what has not expired without a lock.
 //   - [MutationCache] knows a deletion from an object that is yet to come, answers ByIndex by the values of the newer
-//     state, and never loses a write silently to its size bound.
+//     state, and never loses a write silently to its size bound. It goes by the rules of package informer's Overlay.
 //   - Listers are right without the namespace index, and quiet about it; a nil selector is an empty one.
 //   - Shared informers keep no queue between the reflector and the store, keep unchanged objects through a relist, keep
 //     what slow handlers lag behind once for all of them, and end with every goroutine they started.

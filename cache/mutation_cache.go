@@ -4,11 +4,15 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/resourceversion"
 	"k8s.io/klog/v2"
+
+	"github.com/informerkit/informerkit/internal/ownwrites"
 )
 
 // MutationCache lays the caller's own writes over a store that lags behind the server: a read gives the newer state of
@@ -33,7 +37,8 @@ type MutationCache interface {
 	// OnAddOrUpdate says that the store has, or will have at once, this state of an object.
 	OnAddOrUpdate(obj runtime.Object)
 	// OnDelete says that an object was deleted; obj is its last state. No earlier write to it is shown from then on, nor
-	// held when it comes late; one to a successor of the same name is.
+	// held when it comes late, nor what a store that lags behind still has of it; a successor of the same name is. The
+	// deletion is remembered for the TTL, and no more deletions than the size bound says.
 	OnDelete(obj runtime.Object)
 }
 
@@ -86,7 +91,7 @@ func NewIntegerResourceVersionMutationCacheWithOptions(logger klog.Logger, backi
 		backing: backingCache,
 		indexer: options.Indexer,
 		adds:    options.IncludeAdds,
-		writes:  newOwnWrites(options.TTL, options.MaxCacheSize),
+		writes:  ownwrites.NewTable[any](ownwrites.Options{Max: options.MaxCacheSize, TTL: options.TTL}),
 	}
 }
 
@@ -95,12 +100,22 @@ type mutationCache struct {
 	backing Store
 	indexer Indexer // nil: none
 	adds    bool
-	writes  *ownWrites
+
+	mu     sync.Mutex // guards writes; the stores are not called with it held
+	writes *ownwrites.Table[any]
+}
+
+// lockNow locks mu, and drops what has been held for too long.
+func (m *mutationCache) lockNow() {
+	m.mu.Lock()
+	m.writes.Tick(time.Now())
 }
 
 func (m *mutationCache) GetByKey(key string) (any, bool, error) {
 	// The write first: were the store looked at first, it could catch up and the write be dropped in between.
-	write, written := m.writes.get(key)
+	m.lockNow()
+	write, written := m.writes.Get(key)
+	m.mu.Unlock()
 	if !written {
 		return m.backing.GetByKey(key)
 	}
@@ -108,57 +123,51 @@ func (m *mutationCache) GetByKey(key string) (any, bool, error) {
 }
 
 // newer returns the newer of a write and what is stored under its key.
-func (m *mutationCache) newer(write ownWrite) (any, bool, error) {
-	stored, exists, err := m.backing.GetByKey(write.key)
+func (m *mutationCache) newer(write ownwrites.Write[any]) (any, bool, error) {
+	stored, exists, err := m.backing.GetByKey(write.Key)
 	if err != nil {
 		return nil, false, err
 	}
-	switch write.against(stored, exists) {
-	case settled:
-		m.writes.drop(write)
-		return stored, exists, nil
-	case deleted:
-		m.writes.gone(write)
+	m.lockNow()
+	standing := m.writes.Saw(write, stored, exists, "")
+	m.mu.Unlock()
+	if standing == ownwrites.Shown && !exists && !m.adds {
 		return nil, false, nil
-	case overtaking:
-		m.writes.sawOlder(write, stored)
-	case adding:
-		if !m.adds {
-			return nil, false, nil
-		}
 	}
-	if write.evicted() {
-		return nil, false, fmt.Errorf("mutation cache: %q at resource version %s: %w", write.key, write.rv, ErrMutationEvicted)
+	if standing == ownwrites.Shown && write.Kind == ownwrites.Evicted {
+		return nil, false, fmt.Errorf("mutation cache: %q at resource version %s: %w", write.Key, write.Version, ErrMutationEvicted)
 	}
-	return write.obj, true, nil
+	obj, shown := write.Show(stored, exists, "")
+	return obj, shown, nil
 }
 
 func (m *mutationCache) ByIndex(indexName, indexKey string) ([]any, error) {
 	if m.indexer == nil {
 		return nil, errNoIndexer
 	}
-	writes := m.writes.all()
+	m.lockNow()
+	writes := m.writes.All()
+	m.mu.Unlock()
 	found, err := m.indexer.ByIndex(indexName, indexKey)
 	if err != nil || len(writes) == 0 {
 		return found, err
 	}
 	fn := m.indexer.GetIndexers()[indexName]
 	// Of what was written, the newer state decides whether it is found, and not what the store's index said.
-	written := make(map[string]struct{}, len(writes))
-	for _, write := range writes {
-		written[write.key] = struct{}{}
-	}
 	list := make([]any, 0, len(found)+len(writes))
 	for _, obj := range found {
 		key, err := DeletionHandlingMetaNamespaceKeyFunc(obj)
 		if err != nil {
 			return nil, KeyError{Obj: obj, Err: err}
 		}
-		if _, ok := written[key]; !ok {
+		if write, ok := writes[key]; !ok || write.Kind == ownwrites.Deletion && !write.Against(obj, true, "").Unseen() {
 			list = append(list, obj)
 		}
 	}
 	for _, write := range writes {
+		if write.Kind == ownwrites.Deletion {
+			continue
+		}
 		obj, exists, err := m.newer(write)
 		if err != nil {
 			return nil, fmt.Errorf("index %q: %w", indexName, err)
@@ -177,49 +186,52 @@ func hasIndexValue(fn IndexFunc, obj any, value string) bool {
 }
 
 func (m *mutationCache) Mutation(obj any) {
-	write, err := newOwnWrite(obj)
+	write, err := ownwrites.New(obj)
 	if err != nil {
 		m.logger.Error(err, "An own write is not held by the mutation cache")
 		return
 	}
-	stored, exists, err := m.backing.GetByKey(write.key)
+	stored, exists, err := m.backing.GetByKey(write.Key)
 	if err != nil {
-		m.logger.Error(err, "Reading the store under the mutation cache", "key", write.key)
-	} else {
-		switch write.against(stored, exists) {
-		case settled:
-			return
-		case overtaking:
-			write.seenOlder = write.sameObject(stored)
-		}
+		m.logger.Error(err, "Reading the store under the mutation cache", "key", write.Key)
+	} else if !write.Against(stored, exists, "").Unseen() {
+		return
 	}
-	if m.writes.put(write) {
-		m.writes.makeRoom(m.settled)
+	m.lockNow()
+	m.writes.Put(write)
+	crowd := m.writes.Crowd()
+	m.mu.Unlock()
+	for _, write := range crowd {
+		_, _, _ = m.newer(write) // which drops it, if the store has caught up
 	}
-}
-
-// settled reports whether the store has caught up with a write.
-func (m *mutationCache) settled(write ownWrite) bool {
-	stored, exists, err := m.backing.GetByKey(write.key)
-	return err == nil && write.against(stored, exists) == settled
+	m.mu.Lock()
+	m.writes.Evict()
+	m.mu.Unlock()
 }
 
 func (m *mutationCache) OnAddOrUpdate(obj runtime.Object) {
-	seen, err := newOwnWrite(obj)
+	seen, err := ownwrites.New[any](obj)
 	if err != nil {
 		m.logger.Error(err, "The mutation cache was told of an object it cannot hold")
 		return
 	}
-	m.writes.seen(seen)
+	m.lockNow()
+	defer m.mu.Unlock()
+	// An older state tells nothing: the store need not have it yet.
+	if write, ok := m.writes.Get(seen.Key); ok && !write.Against(obj, true, "").Unseen() {
+		m.writes.Saw(write, obj, true, "")
+	}
 }
 
 func (m *mutationCache) OnDelete(obj runtime.Object) {
-	gone, err := newOwnWrite(obj)
+	gone, err := ownwrites.NewDeletion[any](obj)
 	if err != nil {
 		m.logger.Error(err, "The mutation cache was told of an object it cannot hold")
 		return
 	}
-	m.writes.gone(gone)
+	m.lockNow()
+	defer m.mu.Unlock()
+	m.writes.Put(gone)
 }
 
 // CompareResourceVersion implements [ResourceVersionComparator]. What cannot be compared is equal.
@@ -229,6 +241,6 @@ func (m *mutationCache) CompareResourceVersion(lhs, rhs runtime.Object) int {
 	if errLeft != nil || errRight != nil {
 		return 0
 	}
-	order, _ := compareVersions(left.GetResourceVersion(), right.GetResourceVersion())
+	order, _ := resourceversion.CompareResourceVersion(left.GetResourceVersion(), right.GetResourceVersion())
 	return order
 }
