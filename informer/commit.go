@@ -122,6 +122,9 @@ func newer[T any](current, next T) bool {
 func (i *Informer[T]) listedLocked(changes []store.Change[T], info reflector.ListInfo) {
 	seen := i.seenLocked()
 	for _, o := range i.overlays {
+		if info.Reset {
+			o.forgetLocked()
+		}
 		o.observeLocked(changes, seen)
 	}
 	// The version is known before anybody is told that the list is stored.

@@ -19,7 +19,8 @@ import (
 // An entry lives until the informer's store has seen its resource version, or the object's deletion: it is dropped in the
 // event path, after the store has the change and before any handler is told of it. So a handler that reads through the
 // overlay never sees an older own write shadow what it is called for, nor an object that it is told is deleted. Entries are
-// lost neither to time nor to size: when there are too many, the write that is one too many is refused.
+// lost neither to time nor to size: when there are too many, the write that is one too many is refused. A server that was restored
+// from a backup has lost them: the overlay drops them then, with the list that finds out.
 //
 // All methods are safe for concurrent use.
 type Overlay[T any] struct {
@@ -113,6 +114,14 @@ func (o *Overlay[T]) observeLocked(changes []store.Change[T], revision string) {
 	if revision != "" {
 		o.writes.Reached(revision, o.informer.store.Get)
 	}
+}
+
+// forgetLocked drops everything: the server's history, and the versions of what was written with it, is not what it was. Called as
+// observeLocked is.
+func (o *Overlay[T]) forgetLocked() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.writes.Clear()
 }
 
 // Len is the number of keys with unseen writes.

@@ -77,6 +77,31 @@ func TestOverlayShowsOwnWritesUntilTheStoreHasThem(t *testing.T) {
 	})
 }
 
+// What a restored server has lost is not shown any more, though its version is one the server will not reach for long.
+func TestOverlayForgetsWhatARestoredServerHasLost(t *testing.T) {
+	inOverlay(t, informer.OverlayOptions{}, func(w *world, o *informer.Overlay[object]) {
+		backup := w.server.Backup()
+		w.update("a", "2")
+		time.Sleep(2 * time.Minute)
+		w.server.Inject(apitest.Fault{Verb: "watch", Silent: true})
+		w.server.CloseWatches("configmaps", nil)
+		time.Sleep(time.Minute)
+		w.wrote(o, "a", "3")
+		w.wrote(o, "new", "1")
+		if shown(o, "a") != "3" || o.Len() != 2 {
+			t.Fatalf("a=%s, %d entries", shown(o, "a"), o.Len())
+		}
+		w.server.Restore(backup)
+		w.server.RemoveFaults()
+		time.Sleep(10 * time.Minute)
+		synctest.Wait()
+		if shown(o, "a") != "1" || shown(o, "new") != "-" || o.Len() != 0 {
+			t.Fatalf("a=%s new=%s, %d entries", shown(o, "a"), shown(o, "new"), o.Len())
+		}
+		w.must(o.Barrier(w.ctx, "default/new"))
+	})
+}
+
 // The overlay sits in the event path: what a handler is told is what it reads through the overlay, or older.
 func TestOverlayIsDroppedBeforeHandlersAreTold(t *testing.T) {
 	inOverlay(t, informer.OverlayOptions{}, func(w *world, o *informer.Overlay[object]) {
