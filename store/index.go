@@ -45,10 +45,47 @@ func AddIndex[T any, F IndexFunc[T]](w *Writer[T], name string, fn F) *Index[T] 
 func (ix *Index[T]) call(obj T) (values []string, err error) {
 	defer func() {
 		if r := recover(); r != nil {
-			values, err = nil, fmt.Errorf("index %q: function panicked: %v", ix.name, r)
+			values, err = nil, ix.panicked(r)
 		}
 	}()
-	return ix.fn(obj)
+	if values, err = ix.fn(obj); err != nil {
+		values = nil
+	}
+	return values, err
+}
+
+// callAll calls the function for the objects that a block of operations puts.
+func (ix *Index[T]) callAll(block []op[T], values *scratch, calls []call) {
+	for n := 0; n < len(block); {
+		n += ix.callSome(block[n:], values, calls[n:])
+	}
+}
+
+// callSome goes on until a call panics, and returns how many operations it got through.
+func (ix *Index[T]) callSome(block []op[T], values *scratch, calls []call) (n int) {
+	defer func() {
+		if r := recover(); r != nil {
+			calls[n] = call{err: ix.panicked(r)}
+			n++
+		}
+	}()
+	for ; n < len(block); n++ {
+		if block[n].kind != opPut {
+			continue
+		}
+		found, err := ix.fn(block[n].obj)
+		if err != nil {
+			calls[n] = call{err: err}
+			continue
+		}
+		calls[n].err = nil
+		calls[n].lo, calls[n].hi = values.keep(found)
+	}
+	return n
+}
+
+func (ix *Index[T]) panicked(r any) error {
+	return fmt.Errorf("index %q: function panicked: %v", ix.name, r)
 }
 
 // Of returns the values under which the index finds obj, as the function gave them, or why it fails on it.

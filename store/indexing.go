@@ -35,9 +35,11 @@ func (x *indexing[T]) fill(c *content[ref], r refs[T], st stamp) {
 	var sc scratch
 	for slot, at := range c.all() {
 		sc.reset()
-		if t, changed := x.plan(&sc, 0, false, at.key, r.unpack(at.val)); changed {
-			x.apply(&sc, t, slot, at.key, st)
-		}
+		var t task
+		var values []string
+		values, t.err = x.ix.call(r.unpack(at.val))
+		t.lo, t.hi = sc.keep(values)
+		x.apply(&sc, t, slot, at.key, st)
 	}
 }
 
@@ -76,22 +78,15 @@ func (sc *scratch) keep(values []string) (lo, hi int32) {
 	return lo, hi
 }
 
-// plan asks the function about obj, the next object in a slot (had says whether slot holds one now), and says what has to
-// change. It changes nothing.
-func (x *indexing[T]) plan(sc *scratch, slot uint32, had bool, key string, obj T) (t task, changed bool) {
-	u := x.under.get(slot, x.col) // before the call: a cache miss of both is waited for once
-	values, err := x.ix.call(obj)
-	if err != nil {
-		t.lo, t.err = int32(len(sc.values)), err
-		t.hi = t.lo
-		return t, true
-	}
-	t.lo, t.hi = sc.keep(values)
-	if had && x.has(u, sc.values[t.lo:t.hi]) && (x.failures.n == 0 || !x.failed(key)) {
-		sc.values = sc.values[:t.lo]
-		return t, false
-	}
-	return t, true
+// call is what an index function returned for one object: values in scratch, or an error.
+type call struct {
+	lo, hi int32
+	err    error
+}
+
+// unchanged reports that the index has the object at slot, with this key, under exactly these values.
+func (x *indexing[T]) unchanged(slot uint32, key string, values []string) bool {
+	return x.has(x.under.get(slot, x.col), values) && (x.failures.n == 0 || !x.failed(key))
 }
 
 func (x *indexing[T]) failed(key string) bool {

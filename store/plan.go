@@ -1,5 +1,7 @@
 package store
 
+import "slices"
+
 // plan is a transaction worked out and not yet applied. All calls of the user's functions are made for it, so that none
 // is made while a reader may have to wait, and a panic leaves nothing half done.
 type plan[T any] struct {
@@ -7,6 +9,10 @@ type plan[T any] struct {
 	steps   []step // beside changes
 	tasks   []task // in order of steps
 	values  scratch
+
+	// Of the block of operations that is worked on: what index functions returned, index by index.
+	calls  []call
+	called scratch
 }
 
 type step struct {
@@ -17,7 +23,9 @@ func (p *plan[T]) start(changes []Change[T]) { p.changes = changes[:0] }
 
 func (p *plan[T]) reset() {
 	clear(p.tasks)
+	clear(p.calls)
 	p.values.reset()
+	p.called.reset()
 	if cap(p.steps) > maxScratch || cap(p.values.values) > maxScratch {
 		*p = plan[T]{}
 		return
@@ -25,14 +33,45 @@ func (p *plan[T]) reset() {
 	p.changes, p.steps, p.tasks = nil, p.steps[:0], p.tasks[:0]
 }
 
-// locateLocked looks up the keys of all ops. What the look-ups (and, soon after, the index functions' results) are compared
-// with is touched first, in loops so plain that the cache misses of many keys overlap (BenchmarkBatch).
-func (w *Writer[T]) locateLocked(ops []op[T]) {
-	const ahead = 32
-	for i := range ops {
-		if i%ahead == 0 && len(ops) > 1 {
-			w.touchLocked(ops[i:min(len(ops), i+ahead)])
+// ahead is how many operations are worked on side by side, in loops so plain that the cache misses of many overlap. For a
+// single one, too, the wait for its key is filled with the index functions (BenchmarkBatch, BenchmarkUpdate).
+const ahead = 32
+
+// planOpsLocked plans a batch.
+func (w *Writer[T]) planOpsLocked(ops []op[T]) {
+	for block := range slices.Chunk(ops, ahead) {
+		w.touchLocked(block)
+		w.callLocked(block)
+		w.findLocked(block)
+		w.planBlockLocked(block)
+	}
+}
+
+// planPutsLocked plans those of ops, whose keys are looked up, that put what is not the Same as what is there.
+func (w *Writer[T]) planPutsLocked(ops []op[T]) {
+	for block := range slices.Chunk(ops, ahead) {
+		if w.same != nil {
+			for i := range block {
+				if o := &block[i]; o.kind == opPut && o.found && w.same(w.refs.unpack(w.objects.cur.at(o.slot).val), o.obj) {
+					o.kind = opDead
+				}
+			}
 		}
+		w.callLocked(block)
+		w.planBlockLocked(block)
+	}
+}
+
+// locateLocked looks up the keys of ops.
+func (w *Writer[T]) locateLocked(ops []op[T]) {
+	for block := range slices.Chunk(ops, ahead) {
+		w.touchLocked(block)
+		w.findLocked(block)
+	}
+}
+
+func (w *Writer[T]) findLocked(ops []op[T]) {
+	for i := range ops {
 		if o := &ops[i]; o.kind != opDead {
 			slot, at := w.objects.cur.find(o.hash, o.key)
 			o.slot, o.found = slot, at != nil
@@ -60,26 +99,43 @@ func (w *Writer[T]) touchLocked(ops []op[T]) {
 	w.touched = sum
 }
 
-// planPutLocked plans to store an object, unless it is the same (if not nil) as what is there.
-func (w *Writer[T]) planPutLocked(o *op[T], same func(prev, next T) bool) {
-	c := Change[T]{Key: o.key, New: o.obj, HasNew: true}
-	if o.found {
-		at := w.objects.cur.at(o.slot)
-		old := w.refs.unpack(at.val)
-		if same != nil && same(old, o.obj) {
-			return
-		}
-		c.Key, c.Old, c.HadOld = at.key, old, true
-	}
+// callLocked calls the index functions for what a block puts.
+func (w *Writer[T]) callLocked(block []op[T]) {
 	p := &w.plan
+	p.called.reset()
+	p.calls = slices.Grow(p.calls[:0], len(block)*len(w.indexes))[:len(block)*len(w.indexes)]
 	for i, x := range w.indexes {
-		if t, changed := x.plan(&p.values, o.slot, c.HadOld, o.key, o.obj); changed {
-			t.step, t.index = int32(len(p.steps)), int32(i)
-			p.tasks = append(p.tasks, t)
+		x.ix.callAll(block, &p.called, p.calls[i*len(block):][:len(block)])
+	}
+}
+
+// planBlockLocked plans a block whose keys are looked up and whose index functions have been called.
+func (w *Writer[T]) planBlockLocked(block []op[T]) {
+	p := &w.plan
+	for n := range block {
+		switch o := &block[n]; {
+		case o.kind == opDelete && o.found:
+			w.planDeleteLocked(o.hash, o.slot)
+		case o.kind == opPut:
+			c := Change[T]{Key: o.key, New: o.obj, HasNew: true}
+			if o.found {
+				at := w.objects.cur.at(o.slot)
+				c.Key, c.Old, c.HadOld = at.key, w.refs.unpack(at.val), true
+			}
+			for i, x := range w.indexes {
+				call := &p.calls[i*len(block)+n]
+				values := p.called.values[call.lo:call.hi]
+				if call.err == nil && o.found && x.unchanged(o.slot, o.key, values) {
+					continue
+				}
+				t := task{step: int32(len(p.steps)), index: int32(i), err: call.err}
+				t.lo, t.hi = p.values.keep(values)
+				p.tasks = append(p.tasks, t)
+			}
+			p.changes = append(p.changes, c)
+			p.steps = append(p.steps, step{o.hash, o.slot})
 		}
 	}
-	p.changes = append(p.changes, c)
-	p.steps = append(p.steps, step{o.hash, o.slot})
 }
 
 func (w *Writer[T]) planDeleteLocked(hash, slot uint32) {

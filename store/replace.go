@@ -63,13 +63,8 @@ func (r *Replacement[T]) Commit(revision string) []Change[T] {
 			w.planDeleteLocked(hashOf(at.key), slot)
 		}
 	}
-	for _, ops := range [][]op[T]{restore, r.other.ops} {
-		for i := range ops {
-			if ops[i].kind == opPut {
-				w.planPutLocked(&ops[i], w.same)
-			}
-		}
-	}
+	w.planPutsLocked(restore)
+	w.planPutsLocked(r.other.ops)
 	w.applyLocked(revision, true)
 	changes := w.plan.changes
 	*r = Replacement[T]{}

@@ -46,17 +46,7 @@ func (w *Writer[T]) Commit(b *Batch[T]) []Change[T] {
 	b.forget()
 	w.plan.start(b.changes)
 	defer w.plan.reset()
-	w.locateLocked(b.ops)
-	for i := range b.ops {
-		switch o := &b.ops[i]; o.kind {
-		case opPut:
-			w.planPutLocked(o, nil)
-		case opDelete:
-			if o.found {
-				w.planDeleteLocked(o.hash, o.slot)
-			}
-		}
-	}
+	w.planOpsLocked(b.ops)
 	w.applyLocked(b.Revision, false)
 	b.changes = w.plan.changes
 	b.empty()
