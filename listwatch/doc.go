@@ -8,5 +8,5 @@
 // or of another type) is still an item, so that its reader can name it and go on with the others.
 //
 // [For] takes a client, [Funcs] two functions, [REST] a REST client, whose answers it takes apart object by object. [Narrow]
-// adds selectors. All are safe for concurrent use; a [Stream] is read by one goroutine and starts none.
+// adds selectors, [InShard] leaves a range of hashes, a [Shard]. All are safe for concurrent use; a [Stream] is read by one goroutine and starts none.
 package listwatch

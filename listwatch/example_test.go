@@ -21,6 +21,7 @@ import (
 	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 
+	"github.com/informerkit/informerkit/apitest"
 	"github.com/informerkit/informerkit/listwatch"
 )
 
@@ -46,6 +47,40 @@ func ExampleFor() {
 	// Output:
 	// default/a a <nil>
 	// default/b b <nil>
+}
+
+// A replica of two asks for its half, and gets no more from a server that can't halve.
+func ExampleInShard() {
+	server := apitest.NewServer(apitest.Options{})
+	defer server.Close()
+	for n := range 6 {
+		if _, err := apitest.Create(server, pod(fmt.Sprint("p", n), nil)); err != nil {
+			fmt.Println(err)
+			return
+		}
+	}
+	pods := apitest.Source[*corev1.Pod](server, corev1.SchemeGroupVersion.WithResource("pods"), "")
+	for replica := range 2 {
+		shard, err := listwatch.EqualShard(listwatch.ShardByUID, replica, 2)
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		page, err := listwatch.InShard(pods, shard).List(context.Background(), metav1.ListOptions{})
+		fmt.Println(shard, err)
+		for i := range page.Items {
+			fmt.Println(" ", page.Items[i].Key)
+		}
+	}
+	// Output:
+	// shardRange(object.metadata.uid, '0x0000000000000000', '0x8000000000000000') <nil>
+	//   default/p0
+	//   default/p2
+	//   default/p3
+	// shardRange(object.metadata.uid, '0x8000000000000000', '0x10000000000000000') <nil>
+	//   default/p1
+	//   default/p4
+	//   default/p5
 }
 
 // The same of a dynamic client.

@@ -2,6 +2,7 @@ package listwatch
 
 import (
 	"fmt"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -73,6 +74,15 @@ func ObjectKey(namespace, name string) string {
 		return name
 	}
 	return namespace + "/" + name
+}
+
+// SplitKey is the inverse of [ObjectKey].
+func SplitKey(key string) (namespace, name string) {
+	namespace, name, namespaced := strings.Cut(key, "/")
+	if !namespaced {
+		return "", namespace
+	}
+	return namespace, name
 }
 
 // itemOf is the item of what a client returned: a T, or an object of another type.
