@@ -147,7 +147,7 @@ func (c *call) deleteCollection(req Request) error {
 	if err != nil {
 		return err
 	}
-	sel, err := c.e.selection(c.namespace, req.Options.LabelSelector, req.Options.FieldSelector)
+	sel, err := c.s.selection(c.e, c.namespace, req.Options)
 	if err != nil {
 		return err
 	}

@@ -123,7 +123,7 @@ func (s *Server) list(ctx context.Context, e endpoint, namespace string, opts me
 	if err != nil {
 		return nil, err
 	}
-	sel, err := e.selection(namespace, opts.LabelSelector, opts.FieldSelector)
+	sel, err := s.selection(e, namespace, opts)
 	if err != nil {
 		return nil, err
 	}
@@ -162,6 +162,9 @@ func (s *Server) listLocked(e endpoint, sel selection, opts metav1.ListOptions, 
 	objects = objects[sort.Search(len(objects), func(i int) bool { return objects[i].key >= plan.start }):]
 
 	l := &listing{endpoint: e, meta: metav1.ListMeta{ResourceVersion: formatRV(rv)}}
+	if !sel.shard.Everything() {
+		l.meta.ShardInfo = &metav1.ShardInfo{Selector: opts.ShardSelector}
+	}
 	for i, o := range objects {
 		if !sel.all() && !sel.matches(o) {
 			continue

@@ -210,4 +210,16 @@ func setListMeta(list runtime.Object, lm metav1.ListMeta) {
 	m.SetResourceVersion(lm.ResourceVersion)
 	m.SetContinue(lm.Continue)
 	m.SetRemainingItemCount(lm.RemainingItemCount)
+	if lm.ShardInfo == nil {
+		return
+	}
+	switch list := list.(type) {
+	case metav1.ShardedListInterface:
+		list.SetShardInfo(lm.ShardInfo)
+	case *unstructured.UnstructuredList:
+		selector := map[string]any{"selector": lm.ShardInfo.Selector}
+		if err := unstructured.SetNestedMap(list.Object, selector, "metadata", "shardInfo"); err != nil {
+			panic(fmt.Sprintf("BUG: metadata of an unstructured list: %v", err))
+		}
+	}
 }

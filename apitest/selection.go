@@ -4,8 +4,11 @@ import (
 	"sort"
 	"strings"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/labels"
+
+	"github.com/informerkit/informerkit/listwatch"
 )
 
 // selection says which objects of a resource a request is about.
@@ -14,11 +17,19 @@ type selection struct {
 	labels    labels.Selector
 	fields    fields.Selector
 	fieldsOf  func(*object) fields.Set
+	shard     listwatch.Shard
 }
 
-func (e endpoint) selection(namespace, labelSelector, fieldSelector string) (selection, error) {
+// selection reads the selectors of a request. The one for a shard counts if the server knows shards.
+func (s *Server) selection(e endpoint, namespace string, opts metav1.ListOptions) (selection, error) {
+	labelSelector, fieldSelector := opts.LabelSelector, opts.FieldSelector
 	sel := selection{namespace: namespace, fieldsOf: e.fieldsOf}
 	var err error
+	if s.opts.Sharding {
+		if sel.shard, err = listwatch.ParseShard(opts.ShardSelector); err != nil {
+			return sel, errBadRequest("unable to parse shard selector %q: %v", opts.ShardSelector, err)
+		}
+	}
 	if sel.labels, err = labels.Parse(labelSelector); err != nil {
 		return sel, errBadRequest("unable to parse label selector %q: %v", labelSelector, err)
 	}
@@ -35,10 +46,13 @@ func (e endpoint) selection(namespace, labelSelector, fieldSelector string) (sel
 }
 
 // all reports whether nothing but the namespace selects.
-func (s selection) all() bool { return s.labels.Empty() && s.fields.Empty() }
+func (s selection) all() bool { return s.labels.Empty() && s.fields.Empty() && s.shard.Everything() }
 
 func (s selection) matches(o *object) bool {
 	if s.namespace != "" && o.meta.GetNamespace() != s.namespace {
+		return false
+	}
+	if !s.shard.Has(string(o.meta.GetUID()), o.meta.GetNamespace()) {
 		return false
 	}
 	if !s.labels.Empty() && !s.labels.Matches(labels.Set(o.meta.GetLabels())) {

@@ -31,6 +31,9 @@ type Options struct {
 	// NoWatchCache makes lists at resource version "0" honour their limit, as servers started without watch cache do. With it
 	// (the default) such a list is complete whatever its limit.
 	NoWatchCache bool
+	// Sharding makes lists and watches give what their shardSelector says, as servers with the feature gate ShardedListAndWatch do.
+	// Without it (the default) the selector is ignored, as by all others.
+	Sharding bool
 	// Seed makes UIDs and generated names repeatable.
 	Seed uint64
 }

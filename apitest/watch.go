@@ -82,7 +82,7 @@ func (s *Server) watch(ctx context.Context, e endpoint, namespace string, opts m
 	if err != nil {
 		return nil, err
 	}
-	sel, err := e.selection(namespace, opts.LabelSelector, opts.FieldSelector)
+	sel, err := s.selection(e, namespace, opts)
 	if err != nil {
 		return nil, err
 	}
