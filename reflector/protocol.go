@@ -46,6 +46,7 @@ type inputKind uint8
 
 const (
 	started     inputKind = iota
+	resumed               // as started, but to watch on
 	begun                 // a place among the lists was free, and there is a new replacement
 	page                  // a page came and is in the replacement
 	opened                // the watch, or streaming list, is open
@@ -163,6 +164,9 @@ func (m *machine) step(now time.Time, random float64, in input) action {
 	switch m.state {
 	case idle:
 		m.start()
+		if in.kind == resumed && m.listed && !m.gone {
+			return m.startWatch(now, random)
+		}
 		return m.beginList(now)
 	case waiting:
 		if m.relist {

@@ -262,6 +262,9 @@ func (w *watcher) next(d *dice, act action) input {
 		return input{kind: woke}
 	case doStop:
 		w.waited, w.inList, w.gaveUp = true, false, 0
+		if d.roll(3) == 0 {
+			return input{kind: resumed}
+		}
 		return input{kind: started}
 	}
 	panic("unknown action")

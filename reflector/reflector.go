@@ -41,7 +41,13 @@ func New[T any](source listwatch.Source[T], sink Sink[T], opts Options) (*Reflec
 //
 // Run calls source, sink and Options.OnError from its goroutine, and holds no lock while it does. A panic of the source
 // is an error like others, of OnError one that Status shows; a panic of the sink is not caught.
-func (r *Reflector[T]) Run(ctx context.Context) error {
+func (r *Reflector[T]) Run(ctx context.Context) error { return r.run(ctx, started) }
+
+// Resume is Run that begins with a watch from the last resource version seen, if an earlier run has committed a list. It is for
+// a source that selects other objects from now on, and a sink that has been given the difference: as it was then, or later.
+func (r *Reflector[T]) Resume(ctx context.Context) error { return r.run(ctx, resumed) }
+
+func (r *Reflector[T]) run(ctx context.Context, begin inputKind) error {
 	if !r.running.CompareAndSwap(false, true) {
 		return ErrRunning
 	}
@@ -52,7 +58,7 @@ func (r *Reflector[T]) Run(ctx context.Context) error {
 		d.endList()
 		r.board.enter(r.opts.Clock.Now(), Stopped)
 	}()
-	in := input{kind: started}
+	in := input{kind: begin}
 	for {
 		now := r.opts.Clock.Now()
 		if ctx.Err() != nil {

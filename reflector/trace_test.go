@@ -167,7 +167,7 @@ func setOptions(o *Options, random *float64, words []string) error {
 
 // parseInput reads one thing that happened.
 func parseInput(words []string) (in input, after time.Duration, err error) {
-	kinds := map[string]inputKind{"start": started, "begun": begun, "page": page, "opened": opened, "events": batch, "ended": ended,
+	kinds := map[string]inputKind{"start": started, "resume": resumed, "begun": begun, "page": page, "opened": opened, "events": batch, "ended": ended,
 		"failed": failed, "timeout": timedOut, "committed": committed, "cleared": cleared, "sink-error": applyFailed,
 		"woke": woke, "cancelled": cancelled}
 	kind, ok := kinds[words[0]]
