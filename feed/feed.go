@@ -39,6 +39,8 @@ type Change[T any] struct {
 	Kind Kind
 	// Lost, of a Deleted: the deletion itself was not seen, so the last known state may not be the final one.
 	Lost bool
+	// Moved, of a Deleted: what the log tells of was narrowed, and the object, which may well exist, is not part of it any more.
+	Moved bool
 	// Initial, of an Added: it belongs to the first full content.
 	Initial bool
 	// Merged: it stands for several changes (see [Merge]), and states between Old and New were left out. Set by feed.

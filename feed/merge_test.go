@@ -9,6 +9,7 @@ func TestMerge(t *testing.T) {
 	del := func(o int) Change[int] { return Change[int]{Key: "k", Kind: Deleted, Old: o} }
 	initial := func(c Change[int]) Change[int] { c.Initial = true; return c }
 	lost := func(c Change[int]) Change[int] { c.Lost = true; return c }
+	moved := func(c Change[int]) Change[int] { c.Moved = true; return c }
 	gone := func(o, last int) Change[int] { return Change[int]{Key: "k", Kind: Deleted, Old: o, New: last} }
 
 	for _, tc := range []struct {
@@ -26,6 +27,8 @@ func TestMerge(t *testing.T) {
 		{"an initial add of a key that is known is a plain update", del(1), initial(add(2)), upd(1, 2)},
 		{"an add stays initial", initial(add(1)), upd(1, 2), initial(add(2))},
 		{"a deletion that was not seen stays lost", upd(1, 2), lost(del(2)), lost(gone(1, 2))},
+		{"a deletion by moving away stays one", upd(1, 2), moved(del(2)), moved(gone(1, 2))},
+		{"coming back from where it moved is an update", moved(del(1)), add(2), upd(1, 2)},
 		{"coming back makes good for a lost delete", lost(del(1)), add(2), upd(1, 2)},
 		// What no writer should append still merges by its ends.
 		{"two adds", add(1), add(2), add(2)},
