@@ -32,6 +32,9 @@ func (i *Informer[T]) apply(s *source[T], ops []op[T], rv string) {
 			i.deleteLocked(s, o)
 			continue
 		}
+		if !holds(i.tenure.Load().shard, o.obj) {
+			continue // another shard since it was received
+		}
 		if s.held != nil {
 			s.held[o.key] = struct{}{}
 		}
@@ -63,10 +66,13 @@ func (i *Informer[T]) replaceWhole(r *replacement[T], info reflector.ListInfo) e
 	s := r.source
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	if s.held != nil {
+	switch {
+	case s.held != nil:
 		return errShared
+	case r.tenure != i.tenure.Load():
+		return ErrResharded
 	}
-	s.seen, s.listed = info.ResourceVersion, true
+	s.hasAllLocked(info.ResourceVersion)
 	changes := r.whole.Commit(info.ResourceVersion)
 	i.bad.replace(s, r.bad)
 	i.listedLocked(changes, info)
@@ -89,8 +95,11 @@ func (i *Informer[T]) replaceShared(r *replacement[T], info reflector.ListInfo) 
 	s, next := r.source, &r.shared
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	if !s.presentLocked() {
+	switch {
+	case !s.presentLocked():
 		return errShared
+	case r.tenure != i.tenure.Load():
+		return ErrResharded
 	}
 	for key := range s.held {
 		if _, still := next.keys[key]; !still && !i.heldElsewhereLocked(s, key) {
@@ -104,7 +113,7 @@ func (i *Informer[T]) replaceShared(r *replacement[T], info reflector.ListInfo) 
 		}
 		i.batch.Put(c.key, c.obj)
 	}
-	s.seen, s.listed = info.ResourceVersion, true
+	s.hasAllLocked(info.ResourceVersion)
 	i.batch.Revision = i.seenLocked()
 	i.bad.replace(s, r.bad)
 	i.listedLocked(i.writer.Commit(&i.batch), info)
@@ -146,6 +155,7 @@ func (i *Informer[T]) listedLocked(changes []store.Change[T], info reflector.Lis
 	if complete {
 		close(i.synced)
 	}
+	i.checkCoveredLocked()
 }
 
 // checkSyncedLocked closes synced if the sources that are left have all listed.

@@ -5,7 +5,8 @@
 // each handler reads the feed in a goroutine of its own. There is no queue in between.
 //
 // A [Group] holds many informers, counted and shared; [FollowAll] has one for every resource of a server; an [Overlay] shows own
-// writes before the watch brings them back; a [Lister] reads by name, namespace and label selector.
+// writes before the watch brings them back; a [Lister] reads by name, namespace and label selector. An informer may hold a
+// part of its collection, one of several replicas' ([Options].Shard), and move to another ([Informer.Reshard]).
 //
 // # Guarantees
 //
@@ -15,8 +16,8 @@
 //   - A relist shows at once or not at all. An object whose UID and resource version did not change keeps its pointer and
 //     causes no event.
 //   - A handler's calls follow one another; a slow one delays nobody else, and what it lags costs what its [Delivery] says.
-//   - A deletion is a [Deletion]: its key, the last state known, and whether that was the final one. An object that was
-//     deleted and made again under the same name is a Deleted and an Added.
+//   - A deletion is a [Deletion]: its key, the last state known, whether that was the final one, and whether the object only
+//     moved to another shard. An object that was deleted and made again under the same name is a Deleted and an Added.
 //   - Nothing is dropped silently: what can't be decoded, transformed, keyed or indexed is listed in [Status] with its reason
 //     until it changes to something that can.
 //   - Synced is three questions: [Informer.Synced] (the store is filled), [Registration.Synced] (this handler was given

@@ -15,6 +15,9 @@ var (
 	// ErrRunning is returned by Run when the informer is running already.
 	ErrRunning = errors.New("informer is running already")
 
+	// ErrResharded is returned by Reshard when another call has given the informer another shard meanwhile.
+	ErrResharded = errors.New("informer was given another shard")
+
 	// ErrRemoved is returned by WaitSynced of a handler that is removed before it was synced.
 	ErrRemoved = errors.New("handler was removed")
 )

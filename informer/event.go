@@ -38,6 +38,9 @@ type Event[T any] struct {
 	// Final, of a Deleted, reports that Old is the state the object was deleted in. It is false when the deletion itself was
 	// not seen (the watch was interrupted), or when the object was replaced by another of the same name.
 	Final bool
+	// Moved, of a Deleted that is not Final, reports that the object was not deleted, as far as is known: it belongs to a part of
+	// the collection that the informer no longer holds ([Informer.Reshard]).
+	Moved bool
 	// Initial, of an Added, reports that the object belongs to the first list, or was there when the handler came.
 	Initial bool
 	// Replay, of an Updated, reports that nothing changed: Old and New are the same, told again because
@@ -60,6 +63,9 @@ type Deletion[T any] struct {
 	Last T
 	// Final reports that Last is the state the object was deleted in, and not merely the last one seen.
 	Final bool
+	// Moved reports that the object was not deleted, as far as is known: it belongs to a part of the collection that the informer
+	// no longer holds ([Informer.Reshard]). Who cleans up after objects leaves this one to whoever has it now.
+	Moved bool
 }
 
 // appendEvents appends what a change means to a handler: one event, or a Deleted and an Added when the object under the key
@@ -76,17 +82,17 @@ func appendEvents[T any](dst []Event[T], c *feed.Change[T], join bool) []Event[T
 		}
 		return append(dst, Event[T]{Type: Updated, Key: c.Key, Old: c.Old, New: c.New})
 	case feed.Deleted:
-		last, final := c.Old, !c.Lost
+		last, final, moved := c.Old, !c.Lost, c.Moved
 		if c.Merged {
 			// Old is what the handler was told, New the last state before the deletion: of the same object, or of another that
 			// came and went meanwhile.
 			if uidOf(c.Old) == uidOf(c.New) {
 				last = c.New
 			} else {
-				final = false
+				final, moved = false, false
 			}
 		}
-		return append(dst, Event[T]{Type: Deleted, Key: c.Key, Old: last, Final: final})
+		return append(dst, Event[T]{Type: Deleted, Key: c.Key, Old: last, Final: final, Moved: moved})
 	}
 	panic("BUG: informer: feed change of unknown kind")
 }

@@ -187,6 +187,41 @@ func ExampleInformer_AddSource() {
 	// source "kube-system"
 }
 
+func ExampleInformer_Reshard() {
+	ctx := context.Background()
+	_, pods, end := running(ctx)
+	defer end()
+	moved := make(chan string, 2)
+	pods.AddHandler(informer.Handler[*corev1.Pod]{
+		Deleted: func(d informer.Deletion[*corev1.Pod]) {
+			if d.Moved { // it was not deleted: another replica has it now
+				moved <- d.Key
+			}
+		},
+	}, informer.HandlerOptions{})
+
+	// A second replica came: keep the first half.
+	half, err := listwatch.EqualShard(listwatch.ShardByUID, 0, 2)
+	if err != nil {
+		panic(err)
+	}
+	if err := pods.Reshard(ctx, half); err != nil {
+		panic(err)
+	}
+	fmt.Println("moved:", <-moved)
+	fmt.Println("kept:", pods.Len())
+
+	// It is gone again: take everything.
+	if err := pods.Reshard(ctx, listwatch.Shard{}); err != nil {
+		panic(err)
+	}
+	fmt.Println("all:", pods.Len())
+	// Output:
+	// moved: default/web-2
+	// kept: 1
+	// all: 2
+}
+
 func ExampleChain() {
 	smaller := informer.Chain(
 		informer.StripManagedFields[*corev1.Pod](),

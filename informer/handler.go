@@ -27,7 +27,7 @@ func (h *Handler[T]) call(e *Event[T]) {
 	case e.Type == Updated && h.Updated != nil:
 		h.Updated(e.Old, e.New)
 	case e.Type == Deleted && h.Deleted != nil:
-		h.Deleted(Deletion[T]{Key: e.Key, Last: e.Old, Final: e.Final})
+		h.Deleted(Deletion[T]{Key: e.Key, Last: e.Old, Final: e.Final, Moved: e.Moved})
 	}
 }
 

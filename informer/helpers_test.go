@@ -198,7 +198,7 @@ func (r *recorder) take() []string {
 	return words
 }
 
-// inWords is "Added a=1", "Updated a=1>2", "Deleted a=2" with the marks initial, replay and lost.
+// inWords is "Added a=1", "Updated a=1>2", "Deleted a=2" with the marks initial, replay, lost and moved.
 func inWords(e event) string {
 	value := func(obj object) string {
 		if obj == nil {
@@ -222,6 +222,9 @@ func inWords(e event) string {
 	}
 	if e.Type == informer.Deleted && !e.Final {
 		s += " lost"
+	}
+	if e.Moved {
+		s += " moved"
 	}
 	return s
 }

@@ -25,6 +25,7 @@ type Informer[T any] struct {
 	// mu makes "commit to the store and append to the feed" one step, so that a snapshot and a cursor taken under it
 	// belong together. It guards what follows. Order: mu before Registration.mu.
 	mu            sync.Mutex
+	tenure        atomic.Pointer[tenure] // written under mu
 	sources       map[string]*source[T]
 	shared        bool                // there were several sources at some time: each notes the keys it has
 	batch         store.Batch[T]      // empty between calls
@@ -52,6 +53,7 @@ func New[T any](from listwatch.Source[T], opts Options[T]) (*Informer[T], error)
 		finals:        map[string]T{},
 		registrations: map[*Registration[T]]struct{}{},
 	}
+	i.tenure.Store(newTenure(opts.Shard))
 	if opts.Writer != nil {
 		i.store, i.writer = opts.Writer.Store(), opts.Writer
 	} else {

@@ -5,6 +5,7 @@ import (
 	"reflect"
 	"time"
 
+	"github.com/informerkit/informerkit/listwatch"
 	"github.com/informerkit/informerkit/reflector"
 	"github.com/informerkit/informerkit/store"
 )
@@ -23,6 +24,10 @@ type Options[T any] struct {
 	// Key gives the key of a transformed object. Nil: namespace/name, or name alone for a cluster-scoped object.
 	// An error or panic quarantines the object.
 	Key func(obj T) (string, error)
+
+	// Shard is the part of the collection to hold, of each source: what is asked for, and all that is taken in, whatever the server
+	// sends. Objects need metadata to be told apart by. It can be changed later ([Informer.Reshard]). The zero value is everything.
+	Shard listwatch.Shard
 
 	// Reflector tunes listing and watching. Its Name is this informer's if empty. Failures go to its OnError or, if that is
 	// nil, to the log, where one that stays the same is repeated at growing intervals.

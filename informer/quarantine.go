@@ -21,7 +21,9 @@ const (
 // it before stays. It is tried again when it changes and whenever it is listed.
 type Quarantined struct {
 	// Key is the object's; of one whose key can't be read, what is known of it in parentheses.
-	Key    string
+	Key string
+	// UID is the object's, if it is known. It is not, for ReasonIndex.
+	UID    string
 	Reason Reason
 	// Index names the index, for ReasonIndex.
 	Index string
@@ -61,6 +63,13 @@ func (q *quarantine) release(key string) {
 	q.mu.Lock()
 	delete(q.m, key)
 	q.mu.Unlock()
+}
+
+// keep releases all that wanted says no to.
+func (q *quarantine) keep(wanted func(*Quarantined) bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	maps.DeleteFunc(q.m, func(_ string, entry quarantined) bool { return !wanted(&entry.Quarantined) })
 }
 
 // replace makes next all that came from one source; what was there before keeps its Since.

@@ -105,7 +105,7 @@ func (i *Informer[T]) Run(ctx context.Context) error {
 		r.start(l)
 	}
 	for _, s := range i.sourcesLocked() {
-		s.startLocked(l)
+		s.startLocked(l, false)
 	}
 	i.mu.Unlock()
 

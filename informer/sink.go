@@ -47,7 +47,7 @@ func (i *Informer[T]) admit(it *listwatch.Item[T]) (o op[T], entry Quarantined) 
 			name = fmt.Sprintf("(uid %q)", it.UID)
 		}
 		o.what = bad
-		return o, Quarantined{Key: name, Reason: reason, Err: err, Since: time.Now()}
+		return o, Quarantined{Key: name, UID: it.UID, Reason: reason, Err: err, Since: time.Now()}
 	}
 	obj, err := it.Object()
 	if err != nil {
@@ -135,7 +135,7 @@ func stale[T any](current T, o *op[T]) bool {
 
 // Replace starts a replacement of all that the source has.
 func (s *sink[T]) Replace(context.Context) reflector.Replacement[T] {
-	r := &replacement[T]{source: s.source}
+	r := &replacement[T]{source: s.source, tenure: s.source.informer.tenure.Load()}
 	if !s.source.shares() {
 		r.whole = s.source.informer.writer.Replace()
 	} else {
@@ -148,6 +148,7 @@ func (s *sink[T]) Replace(context.Context) reflector.Replacement[T] {
 // share the store, it is a set of keys and of the objects that changed.
 type replacement[T any] struct {
 	source *source[T]
+	tenure *tenure
 	whole  *store.Replacement[T] // nil where others share the store
 	shared sharedList[T]
 	bad    map[string]Quarantined

@@ -17,6 +17,8 @@ import (
 type source[T any] struct {
 	informer  *Informer[T]
 	name      string
+	from      listwatch.Source[T]
+	opts      reflector.Options // with a name of its own
 	reflector *reflector.Reflector[T]
 	failures  failurelog.Log
 
@@ -26,6 +28,9 @@ type source[T any] struct {
 	listed bool                // its first list is stored
 	cancel context.CancelFunc  // stops its reflector; nil while it is not running
 	ended  chan struct{}       // closed when its reflector has ended; nil while it is not running
+
+	// missing is what is not stored yet of the informer's shard: everything at first, nothing after a list. Guarded too.
+	missing listwatch.Shard
 }
 
 // ErrNoSource is returned by RemoveSource for a name that is not there.
@@ -51,14 +56,14 @@ func (i *Informer[T]) AddSource(name string, from listwatch.Source[T]) error {
 	}
 	i.sources[name] = s
 	if i.life != nil {
-		s.startLocked(i.life)
+		s.startLocked(i.life, false)
 	}
 	return nil
 }
 
 func (i *Informer[T]) newSource(name string, from listwatch.Source[T]) (*source[T], error) {
-	s := &source[T]{informer: i, name: name}
-	opts := i.opts.Reflector
+	s := &source[T]{informer: i, name: name, from: from, opts: i.opts.Reflector}
+	opts := &s.opts
 	if name != "" {
 		opts.Name += "/" + name
 	}
@@ -70,7 +75,7 @@ func (i *Informer[T]) newSource(name string, from listwatch.Source[T]) (*source[
 		reportFailure(ctx, &s.failures, opts.Name, err)
 	}
 	var err error
-	if s.reflector, err = reflector.New(from, &sink[T]{source: s}, opts); err != nil {
+	if s.reflector, err = reflector.New(shardedSource[T]{s}, &sink[T]{source: s}, s.opts); err != nil {
 		return nil, fmt.Errorf("informer %s: %w", i.opts.Name, err)
 	}
 	return s, nil
@@ -110,6 +115,7 @@ func (i *Informer[T]) RemoveSource(ctx context.Context, name string) error {
 	i.commitLocked()
 	i.bad.replace(s, nil)
 	i.checkSyncedLocked()
+	i.checkCoveredLocked()
 	if s.cancel != nil {
 		s.cancel()
 	}
@@ -129,8 +135,9 @@ func (i *Informer[T]) RemoveSource(ctx context.Context, name string) error {
 // presentLocked reports that the source has not been removed.
 func (s *source[T]) presentLocked() bool { return s.informer.sources[s.name] == s }
 
-// startLocked runs the source's reflector until l ends or the source is removed.
-func (s *source[T]) startLocked(l *life) {
+// startLocked runs the source's reflector until l ends or the source is removed or started anew. One that goes on lists no more
+// than what is missing of the shard.
+func (s *source[T]) startLocked(l *life, goOn bool) {
 	previous := s.ended
 	ctx, cancel := context.WithCancel(l.ctx)
 	ended := make(chan struct{})
@@ -143,7 +150,7 @@ func (s *source[T]) startLocked(l *life) {
 		if previous != nil {
 			<-previous
 		}
-		err := s.reflector.Run(ctx)
+		err := s.follow(ctx, goOn)
 		if ctx.Err() == nil {
 			if s.name != "" {
 				err = fmt.Errorf("source %q: %w", s.name, err)

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/informerkit/informerkit/listwatch"
 	"github.com/informerkit/informerkit/reflector"
 )
 
@@ -15,6 +16,8 @@ type Status struct {
 	// Synced: the first list is stored.
 	Synced  bool
 	Objects int
+	// Shard is the part of the collection that is held.
+	Shard   listwatch.Shard
 	Version Version
 	// Reflector tells of listing and watching: phase, last error, attempts, progress. Where there are several sources, of the
 	// one most to blame.
@@ -51,6 +54,7 @@ func (i *Informer[T]) Status() Status {
 		Name:        i.opts.Name,
 		Synced:      isClosed(i.synced),
 		Objects:     i.store.Len(),
+		Shard:       i.tenure.Load().shard,
 		Version:     i.fresh.get(),
 		Quarantined: i.bad.list(),
 	}

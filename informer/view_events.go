@@ -29,7 +29,7 @@ func (s *Shared[T]) show(key string, obj runtime.Object) (T, bool) {
 // event is what an event of the informer means to the handle; ok is false if it means nothing. An object that could be shown, and
 // can't any more, is deleted, and the other way round.
 func (s *Shared[T]) event(e *Event[runtime.Object]) (out Event[T], ok bool) {
-	out = Event[T]{Type: e.Type, Key: e.Key, Final: e.Final, Initial: e.Initial, Replay: e.Replay}
+	out = Event[T]{Type: e.Type, Key: e.Key, Final: e.Final, Moved: e.Moved, Initial: e.Initial, Replay: e.Replay}
 	switch {
 	case e.Type == Added:
 		out.New, ok = s.show(e.Key, e.New)
