@@ -25,18 +25,17 @@ func (i *Informer[T]) apply(s *source[T], ops []op[T], rv string) {
 			}
 			i.inBatch[o.key] = struct{}{}
 		}
+		gone := o.deleted || o.what == drop
+		if !gone && !holds(i.tenure.Load().shard, o.obj) {
+			continue // another shard since it was received
+		}
+		s.holdLocked(o.key, !gone) // a late event, too, tells what the source has
 		if current, had := i.store.Get(o.key); had && stale(current, o) {
 			continue
 		}
-		if o.deleted || o.what == drop {
+		if gone {
 			i.deleteLocked(s, o)
 			continue
-		}
-		if !holds(i.tenure.Load().shard, o.obj) {
-			continue // another shard since it was received
-		}
-		if s.held != nil {
-			s.held[o.key] = struct{}{}
 		}
 		i.batch.Put(o.key, o.obj)
 	}
@@ -46,11 +45,8 @@ func (i *Informer[T]) apply(s *source[T], ops []op[T], rv string) {
 }
 
 func (i *Informer[T]) deleteLocked(s *source[T], o *op[T]) {
-	if s.held != nil {
-		delete(s.held, o.key)
-		if i.heldElsewhereLocked(s, o.key) {
-			return
-		}
+	if s.held != nil && i.heldElsewhereLocked(s, o.key) {
+		return
 	}
 	if o.deleted && o.what == take {
 		i.finals[o.key] = o.obj

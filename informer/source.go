@@ -180,6 +180,17 @@ func (i *Informer[T]) sourcesLocked() []*source[T] {
 	return sources
 }
 
+// holdLocked notes whether the source has the key, if it is not the only one.
+func (s *source[T]) holdLocked(key string, has bool) {
+	switch {
+	case s.held == nil:
+	case has:
+		s.held[key] = struct{}{}
+	default:
+		delete(s.held, key)
+	}
+}
+
 func (i *Informer[T]) heldElsewhereLocked(s *source[T], key string) bool {
 	for _, other := range i.sources {
 		if other == s {

@@ -27,11 +27,15 @@ func labelled(namespace, name, value, set string) object {
 }
 
 func selected(s *apitest.Server, selector string) listwatch.Source[object] {
+	return narrowed(apitest.Source[object](s, configmaps, ""), selector)
+}
+
+func narrowed(from listwatch.Source[object], selector string) listwatch.Source[object] {
 	sel, err := labels.Parse(selector)
 	if err != nil {
 		panic(err)
 	}
-	return listwatch.Narrow(apitest.Source[object](s, configmaps, ""), sel, nil)
+	return listwatch.Narrow(from, sel, nil)
 }
 
 // inUnion runs a test with an informer over the objects labelled x and those labelled y.
@@ -89,6 +93,28 @@ func TestObjectInTwoSourcesIsThereOnceAndGoneWhenGoneFromBoth(t *testing.T) {
 		}
 		if w.inf.Len() != 1 {
 			t.Errorf("%d objects", w.inf.Len())
+		}
+	})
+}
+
+// A source that lags tells of a deletion when another one has brought the object's successor: it does not have that one.
+func TestSourceThatLagsDoesNotHoldASuccessor(t *testing.T) {
+	none := func(*apitest.Server) listwatch.Source[object] { return nil }
+	inServer(t, apitest.Options{}, none, options{}, func(w *world) {
+		w.must(w.inf.AddSource("x", selected(w.server, "x")))
+		w.put(labelled("default", "a", "1", "x=1,y=1"))
+		w.synced()
+		w.server.Inject(apitest.Fault{Verb: "watch", EventDelay: 10 * time.Second})
+		w.must(w.inf.AddSource("y", selected(w.server, "y")))
+		time.Sleep(time.Minute) // for its list
+		w.delete("a")
+		w.put(labelled("default", "a", "2", "x=1"))
+		time.Sleep(time.Minute) // for what y has to say
+		w.delete("a")
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		if obj, ok := w.inf.Get("default/a"); ok {
+			t.Errorf("a=%s is still there", describe(obj))
 		}
 	})
 }
