@@ -6,7 +6,8 @@
 //
 // A [Group] holds many informers, counted and shared; [FollowAll] has one for every resource of a server; an [Overlay] shows own
 // writes before the watch brings them back; a [Lister] reads by name, namespace and label selector. An informer may hold a
-// part of its collection, one of several replicas' ([Options].Shard), and move to another ([Informer.Reshard]).
+// part of its collection, one of several replicas' ([Options].Shard), and move to another ([Informer.Reshard]);
+// [Informer.Verify] reads the server once more and tells how the copy differs.
 //
 // # Guarantees
 //

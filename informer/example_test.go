@@ -222,6 +222,21 @@ func ExampleInformer_Reshard() {
 	// all: 2
 }
 
+func ExampleInformer_Verify() {
+	ctx := context.Background()
+	_, pods, end := running(ctx)
+	defer end()
+	found, err := pods.Verify(ctx)
+	if err != nil {
+		panic(err)
+	}
+	for _, d := range found.Drift {
+		fmt.Println(d.Key, "is", d.Kind) // a lost event: worth an alert
+	}
+	fmt.Println(found.Objects, "pods compared,", len(found.Drift), "differ")
+	// Output: 2 pods compared, 0 differ
+}
+
 func ExampleChain() {
 	smaller := informer.Chain(
 		informer.StripManagedFields[*corev1.Pod](),

@@ -112,6 +112,7 @@ func holds[T any](shard listwatch.Shard, obj T) bool {
 func (s *source[T]) hasAllLocked(rv string) {
 	shard := s.informer.tenure.Load().shard
 	s.seen, s.listed, s.missing = rv, true, shard.Without(shard)
+	s.lists, s.listedAt = s.lists+1, rv
 }
 
 // checkCoveredLocked tells who waits that every source has stored all of the shard, if so.

@@ -90,7 +90,7 @@ func TestShardIsHeldWhateverTheServerSends(t *testing.T) {
 				w.inf.AddHandler(rec.handler(), informer.HandlerOptions{})
 				w.synced()
 				w.holdsShard(half)
-				w.many(40) // updates, and others
+				w.many(40)
 				rest()
 				w.holdsShard(half)
 				w.relist(func() { w.many(50) })

@@ -29,8 +29,10 @@ type source[T any] struct {
 	cancel context.CancelFunc  // stops its reflector; nil while it is not running
 	ended  chan struct{}       // closed when its reflector has ended; nil while it is not running
 
-	// missing is what is not stored yet of the informer's shard: everything at first, nothing after a list. Guarded too.
-	missing listwatch.Shard
+	// These are guarded, too.
+	missing  listwatch.Shard // what is not stored yet of the informer's shard: everything at first, nothing after a list
+	lists    int             // stored so far
+	listedAt string          // resource version of the last one
 }
 
 // ErrNoSource is returned by RemoveSource for a name that is not there.
