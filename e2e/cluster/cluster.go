@@ -14,6 +14,7 @@ import (
 
 	"github.com/go-logr/logr"
 	servertesting "k8s.io/apiextensions-apiserver/pkg/cmd/server/testing"
+	utilfeature "k8s.io/apiserver/pkg/util/feature"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
@@ -28,6 +29,9 @@ type Options struct {
 	// NoWatchCache makes the API server answer lists and watches from etcd, as it does for types whose watch cache is off:
 	// it pages, and it has no streaming lists.
 	NoWatchCache bool
+	// Sharding turns the feature gate ShardedListAndWatch on, so that the server gives shards. Gates are the process's, so it
+	// is on for the servers of other clusters from then on, too.
+	Sharding bool
 	// Logs lets the servers write their logs to standard error.
 	Logs bool
 }
@@ -169,6 +173,11 @@ func (c *Cluster) startServer() error {
 	nobody := kubeconfig("http://127.0.0.1:1", nil, clientcmdapi.AuthInfo{})
 	if err := clientcmd.WriteToFile(nobody, unused); err != nil {
 		return fmt.Errorf("start the API server: %w", err)
+	}
+	if c.opts.Sharding {
+		if err := utilfeature.DefaultMutableFeatureGate.Set("ShardedListAndWatch=true"); err != nil {
+			return fmt.Errorf("start the API server: %w", err)
+		}
 	}
 	api, err := servertesting.StartTestServer(serverLogger{c.opts.Logs}, nil, []string{
 		"--etcd-servers=" + c.etcd.url(),
