@@ -307,7 +307,7 @@ func TestPointReadsSeeOvertakenReplacementsWholeOrNotAtAll(t *testing.T) {
 	r.Commit("")
 	for i := range 40 {
 		key := strconv.Itoa(i)
-		if _, at := started.find(hashOf(key), key); at == nil || s.refs.unpack(at.val).n != 1 {
+		if _, at := started.find(hashOf(key), key); at == nil || s.refs.unpack(started.of, at.val).n != 1 {
 			t.Errorf("%q is not of generation 1", key)
 		}
 		if g, _ := s.Get(key); g.n != 2 {
@@ -354,7 +354,7 @@ func TestPointReadsSeeReplacementsWholeOrNotAtAll(t *testing.T) {
 				move(2*g + 1)
 				for i := range n {
 					key := strconv.Itoa(i)
-					if _, at := started.find(hashOf(key), key); at == nil || s.refs.unpack(at.val).n != 2*g {
+					if _, at := started.find(hashOf(key), key); at == nil || s.refs.unpack(started.of, at.val).n != 2*g {
 						t.Fatalf("%s of %d: %q is not of generation %d", name, n, key, 2*g)
 					}
 				}

@@ -108,7 +108,7 @@ func (ix *Index[T]) Get(s *Snapshot[T], value string) iter.Seq2[string, T] {
 				return
 			}
 			for _, slot := range run {
-				if at := s.objects.at(slot); !yield(at.key, s.refs.unpack(at.val)) {
+				if at := s.objects.at(slot); !yield(at.key, s.unpack(at)) {
 					return
 				}
 			}

@@ -37,7 +37,7 @@ func (x *indexing[T]) fill(c *content[ref], r refs[T], st stamp) {
 		sc.reset()
 		var t task
 		var values []string
-		values, t.err = x.ix.call(r.unpack(at.val))
+		values, t.err = x.ix.call(r.unpack(c.of, at.val))
 		t.lo, t.hi = sc.keep(values)
 		x.apply(&sc, t, slot, at.key, st)
 	}

@@ -111,7 +111,7 @@ func checkIndexing[T any](x *indexing[T], objects *content[ref], r refs[T]) erro
 	failed := 0
 	tuples := map[uint32]uint32{}
 	for slot, at := range objects.all() {
-		values, err := x.ix.call(r.unpack(at.val))
+		values, err := x.ix.call(r.unpack(objects.of, at.val))
 		if err != nil {
 			failed++
 			if !x.failed(at.key) {

@@ -41,7 +41,7 @@ func (o *Order[T]) Range(s *Snapshot[T], from, to string) iter.Seq2[string, T] {
 		for ; i < len(leaves); i, j = i+1, 0 {
 			for _, slot := range leaves[i].slots[j:] {
 				at := s.objects.at(slot)
-				if to != "" && at.key >= to || !yield(at.key, s.refs.unpack(at.val)) {
+				if to != "" && at.key >= to || !yield(at.key, s.unpack(at)) {
 					return
 				}
 			}

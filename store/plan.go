@@ -1,6 +1,9 @@
 package store
 
-import "slices"
+import (
+	"slices"
+	"unsafe"
+)
 
 // plan is a transaction worked out and not yet applied. All calls of the user's functions are made for it, so that none
 // is made while a reader may have to wait, and a panic leaves nothing half done.
@@ -52,7 +55,7 @@ func (w *Writer[T]) planPutsLocked(ops []op[T]) {
 	for block := range slices.Chunk(ops, ahead) {
 		if w.same != nil {
 			for i := range block {
-				if o := &block[i]; o.kind == opPut && o.found && w.same(w.refs.unpack(w.objects.cur.at(o.slot).val), o.obj) {
+				if o := &block[i]; o.kind == opPut && o.found && w.same(w.unpackLocked(w.objects.cur.at(o.slot)), o.obj) {
 					o.kind = opDead
 				}
 			}
@@ -120,7 +123,7 @@ func (w *Writer[T]) planBlockLocked(block []op[T]) {
 			c := Change[T]{Key: o.key, New: o.obj, HasNew: true}
 			if o.found {
 				at := w.objects.cur.at(o.slot)
-				c.Key, c.Old, c.HadOld = at.key, w.refs.unpack(at.val), true
+				c.Key, c.Old, c.HadOld = at.key, w.unpackLocked(at), true
 			}
 			for i, x := range w.indexes {
 				call := &p.calls[i*len(block)+n]
@@ -140,7 +143,7 @@ func (w *Writer[T]) planBlockLocked(block []op[T]) {
 
 func (w *Writer[T]) planDeleteLocked(hash, slot uint32) {
 	at := w.objects.cur.at(slot)
-	w.plan.changes = append(w.plan.changes, Change[T]{Key: at.key, Old: w.refs.unpack(at.val), HadOld: true})
+	w.plan.changes = append(w.plan.changes, Change[T]{Key: at.key, Old: w.unpackLocked(at), HadOld: true})
 	w.plan.steps = append(w.plan.steps, step{hash, slot})
 }
 
@@ -154,8 +157,10 @@ const quick = 1024
 // meanwhile. If there is much to do, the version so far is frozen first, so that nobody waits: snapshots are given
 // that one, and everything is changed beside it.
 func (w *Writer[T]) applyLocked(revision string, together bool) {
+	fitting := w.fittingLocked()
 	if len(w.plan.changes) > quick {
 		w.s.Snapshot()
+		w.objects.cur = fitting
 		w.applyStepsLocked()
 		w.s.mu.Lock()
 		w.s.latest.Store(nil)
@@ -167,6 +172,7 @@ func (w *Writer[T]) applyLocked(revision string, together bool) {
 		if together {
 			w.made = w.stampLocked()
 		}
+		w.objects.cur = fitting
 		w.applyStepsLocked()
 	}
 	defer w.s.mu.Unlock()
@@ -183,6 +189,41 @@ func (w *Writer[T]) applyLocked(revision string, together bool) {
 		w.s.revision.Store(&published)
 	}
 }
+
+// fittingLocked returns the newest version, or an equal one made beside it that can hold what the plan puts: see ref.
+func (w *Writer[T]) fittingLocked() *content[ref] {
+	cur := w.objects.cur
+	if w.refs.kind != refInterface {
+		return cur
+	}
+	var of unsafe.Pointer
+	puts := false
+	for i := range w.plan.changes {
+		c := &w.plan.changes[i]
+		if !c.HasNew {
+			continue
+		}
+		if t := w.refs.typeOf(&c.New); !puts {
+			of, puts = t, true
+		} else if of != t {
+			of = nil
+			break
+		}
+	}
+	switch {
+	case !puts || of == cur.of:
+		return cur
+	case w.objects.n > 0 && cur.of == nil:
+		return cur
+	case w.objects.n > 0:
+		of = nil
+	}
+	next := cur.mapped(func(r ref) ref { return w.refs.pack(of, w.refs.unpack(cur.of, r)) })
+	next.of = of
+	return next
+}
+
+func (w *Writer[T]) unpackLocked(at *cell[ref]) T { return w.refs.unpack(w.objects.cur.of, at.val) }
 
 func (w *Writer[T]) applyStepsLocked() {
 	p := &w.plan
@@ -203,9 +244,9 @@ func (w *Writer[T]) applyStepsLocked() {
 			}
 			w.objects.remove(s.hash, s.slot, st)
 		case c.HadOld:
-			w.objects.update(s.slot, w.refs.pack(c.New), st)
+			w.objects.update(s.slot, w.refs.pack(w.objects.cur.of, c.New), st)
 		default:
-			s.slot = w.objects.insert(s.hash, c.Key, w.refs.pack(c.New), st)
+			s.slot = w.objects.insert(s.hash, c.Key, w.refs.pack(w.objects.cur.of, c.New), st)
 			for _, o := range w.orders {
 				o.insert(s.slot, w.objects.cur, ist.made)
 			}

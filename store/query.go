@@ -47,7 +47,7 @@ func Not[T any](q Query[T]) Query[T] { return Query[T]{kind: queryNot, of: []Que
 func (s *Snapshot[T]) Select(q Query[T]) iter.Seq2[string, T] {
 	return func(yield func(string, T) bool) {
 		for slot := range found(s.resolve(q)) {
-			if at := s.objects.at(slot); !yield(at.key, s.refs.unpack(at.val)) {
+			if at := s.objects.at(slot); !yield(at.key, s.unpack(at)) {
 				return
 			}
 		}

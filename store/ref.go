@@ -6,10 +6,12 @@ import (
 	"unsafe"
 )
 
-// ref is a stored object as one word, so that an update is one atomic write beside readers that take no lock: the object
-// itself if T is a pointer type, else a pointer to a copy that never changes. Copying a page for each update instead
-// costs 400 bytes of garbage, and a pointer to every object another cache miss per object listed (BenchmarkUpdate,
-// BenchmarkAll). The zero ref is no object.
+// ref is a stored object as one word, so that an update is one atomic write beside readers that take no lock. Copying a page
+// for each update instead costs 400 bytes of garbage (BenchmarkUpdate). The zero ref is no object.
+//
+// The word is the object itself if T is a pointer type, and the data of an interface where all objects of a version are of one
+// type, which the version has ([content].of). Else it is a pointer to a copy that never changes: that costs another cache miss per
+// object listed, and the copy (BenchmarkAll).
 type ref struct{ p unsafe.Pointer }
 
 func setRef(at *ref, r ref) { atomic.StorePointer(&at.p, r.p) }
@@ -17,33 +19,69 @@ func setRef(at *ref, r ref) { atomic.StorePointer(&at.p, r.p) }
 func (r *ref) load() ref { return ref{atomic.LoadPointer(&r.p)} }
 
 // refs turns objects into refs and back.
-type refs[T any] struct {
-	direct bool // T is a pointer type
-}
+type refs[T any] struct{ kind refKind }
+
+type refKind uint8
+
+const (
+	refBoxed     refKind = iota
+	refPointer           // T is a pointer type
+	refInterface         // T is an interface type
+)
+
+// iface is how an interface lies in memory: what tells its dynamic type, and the data, which is a pointer always.
+type iface struct{ of, data unsafe.Pointer }
 
 // nilObject stands for a stored nil.
 var nilObject = ref{unsafe.Pointer(new(uint64))}
 
-func newRefs[T any]() refs[T] { return refs[T]{reflect.TypeFor[T]().Kind() == reflect.Pointer} }
-
-func (f refs[T]) pack(obj T) ref {
-	if !f.direct {
-		return ref{unsafe.Pointer(boxed(obj))}
+func newRefs[T any]() refs[T] {
+	switch reflect.TypeFor[T]().Kind() {
+	case reflect.Pointer:
+		return refs[T]{refPointer}
+	case reflect.Interface:
+		return refs[T]{refInterface}
 	}
-	if r := (ref{*(*unsafe.Pointer)(unsafe.Pointer(&obj))}); r.p != nil {
-		return r
-	}
-	return nilObject
+	return refs[T]{}
 }
 
-func boxed[T any](obj T) *T { return &obj }
+// typeOf is what tells obj's dynamic type from others; nil if T is no interface, or obj is nil.
+func (f refs[T]) typeOf(obj *T) unsafe.Pointer {
+	if f.kind != refInterface {
+		return nil
+	}
+	return (*iface)(unsafe.Pointer(obj)).of
+}
 
-func (f refs[T]) unpack(r ref) (obj T) {
-	if !f.direct {
+// pack makes a ref for a version whose objects are all of a type (nil: of any).
+func (f refs[T]) pack(of unsafe.Pointer, obj T) ref {
+	var r ref
+	switch {
+	case f.kind == refPointer:
+		r.p = *(*unsafe.Pointer)(unsafe.Pointer(&obj))
+	case of != nil:
+		r.p = (*iface)(unsafe.Pointer(&obj)).data
+	default:
+		r.p = unsafe.Pointer(box(obj))
+	}
+	if r.p == nil {
+		return nilObject
+	}
+	return r
+}
+
+func box[T any](obj T) *T { return &obj }
+
+func (f refs[T]) unpack(of unsafe.Pointer, r ref) (obj T) {
+	if f.kind != refPointer && of == nil {
 		return *(*T)(r.p)
 	}
 	if r == nilObject {
-		return obj
+		r.p = nil
+	}
+	if of != nil {
+		i := iface{of, r.p}
+		return *(*T)(unsafe.Pointer(&i))
 	}
 	return *(*T)(unsafe.Pointer(&r.p))
 }

@@ -21,7 +21,7 @@ type Replacement[T any] struct {
 func (r *Replacement[T]) Put(key string, obj T) {
 	hash := hashOf(key)
 	if slot, at := r.base.objects.find(hash, key); at != nil {
-		if r.w.same != nil && r.w.same(r.w.refs.unpack(at.val), obj) {
+		if r.w.same != nil && r.w.same(r.base.unpack(at), obj) {
 			if r.kept.set(slot) {
 				r.nkept++
 			}
@@ -85,7 +85,7 @@ func (r *Replacement[T]) resolveLocked() (keep bitset, restore []op[T]) {
 			if was := r.base.objects.at(slot); w.objects.cur.lookup(slot) == was {
 				keep.set(slot)
 			} else {
-				restore = append(restore, op[T]{key: was.key, obj: w.refs.unpack(was.val), hash: hashOf(was.key), kind: opPut})
+				restore = append(restore, op[T]{key: was.key, obj: r.base.unpack(was), hash: hashOf(was.key), kind: opPut})
 			}
 		}
 	}

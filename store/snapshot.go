@@ -33,10 +33,12 @@ func (s *Snapshot[T]) index(ix *Index[T]) *indexView[T] {
 	return nil
 }
 
+func (s *Snapshot[T]) unpack(at *cell[ref]) T { return s.refs.unpack(s.objects.of, at.val) }
+
 // Get returns the object under key.
 func (s *Snapshot[T]) Get(key string) (obj T, ok bool) {
 	if r := getRef(s.objects, key); r.p != nil {
-		return s.refs.unpack(r), true
+		return s.refs.unpack(s.objects.of, r), true
 	}
 	return obj, false
 }
@@ -52,7 +54,7 @@ func (s *Snapshot[T]) All() iter.Seq2[string, T] {
 				p := ch.pages[j].Load()
 				for ; m != 0; m &= m - 1 {
 					at := &p[bits.TrailingZeros16(m)]
-					if !yield(at.key, s.refs.unpack(at.val)) {
+					if !yield(at.key, s.unpack(at)) {
 						return
 					}
 				}

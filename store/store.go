@@ -39,8 +39,9 @@ type Store[T any] struct {
 // never go back in time, and of a [Replacement] they see all or nothing; while a commit of several changes is going on,
 // they see some of them before others. Who reads more than one object takes a [Snapshot].
 func (s *Store[T]) Get(key string) (obj T, ok bool) {
-	if r := getRef(s.objects.Load(), key); r.p != nil {
-		return s.refs.unpack(r), true
+	c := s.objects.Load()
+	if r := getRef(c, key); r.p != nil {
+		return s.refs.unpack(c.of, r), true
 	}
 	return obj, false
 }

@@ -4,6 +4,7 @@ import (
 	"iter"
 	"math/bits"
 	"sync/atomic"
+	"unsafe"
 )
 
 // A slot is a number: chunk, page in the chunk, cell in the page.
@@ -41,6 +42,7 @@ func split(slot uint32) (page, cell uint32) {
 // others can reach it.
 type content[V any] struct {
 	owner  uint64
+	of     unsafe.Pointer // see ref
 	hints  *hints
 	chunks []*chunk[V]
 }
@@ -103,6 +105,27 @@ func (c *content[V]) all() iter.Seq2[uint32, *cell[V]] {
 			}
 		}
 	}
+}
+
+// mapped returns a version beside c in which f was applied to all values.
+func (c *content[V]) mapped(f func(V) V) *content[V] {
+	next := &content[V]{owner: aside, hints: c.hints, chunks: make([]*chunk[V], len(c.chunks))}
+	for i, ch := range c.chunks {
+		own := &chunk[V]{owner: aside, live: ch.live}
+		for j, m := range &ch.live {
+			if m == 0 {
+				continue
+			}
+			from, to := ch.pages[j].Load(), new(page[V])
+			for ; m != 0; m &= m - 1 {
+				k := bits.TrailingZeros16(m)
+				to[k] = cell[V]{from[k].key, f(from[k].val)}
+			}
+			own.pages[j].Store(to)
+		}
+		next.chunks[i] = own
+	}
+	return next
 }
 
 // stamp says what a change may do in place: that which carries the same number. Numbers are never used twice.
@@ -211,7 +234,7 @@ func (t *table[V]) ownList(st stamp, n int) *content[V] {
 	if t.cur.owner != st.list || n > cap(t.cur.chunks) {
 		chunks := make([]*chunk[V], n, n+n/8)
 		copy(chunks, t.cur.chunks)
-		t.cur = &content[V]{owner: st.list, hints: t.cur.hints, chunks: chunks}
+		t.cur = &content[V]{owner: st.list, of: t.cur.of, hints: t.cur.hints, chunks: chunks}
 	}
 	t.cur.chunks = t.cur.chunks[:n]
 	return t.cur
