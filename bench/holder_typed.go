@@ -23,16 +23,9 @@ func newTyped(p *population, byLabels bool) (*holder, error) {
 			pod, _ := i.Get(key)
 			return pod
 		},
-		all: func() int { return visit(i.Snapshot().All()) },
-		slice: func() int {
-			s := i.Snapshot()
-			pods := make([]*corev1.Pod, 0, s.Len())
-			for _, pod := range s.All() {
-				pods = append(pods, pod)
-			}
-			return len(pods)
-		},
-		node: func(node string) int { return visit(byNode.Get(i.Snapshot(), node)) },
+		all:   func() int { return visit(i.Snapshot().All()) },
+		slice: func() int { return len(i.Snapshot().Objects()) },
+		node:  func(node string) int { return visit(byNode.Get(i.Snapshot(), node)) },
 	}
 	if byLabels {
 		lister := informer.NewLister(i, informer.ListerOptions[*corev1.Pod]{})

@@ -202,14 +202,7 @@ func (m *threadSafeMap) Resync() error { return nil }
 
 func (m *threadSafeMap) Get(key string) (item any, exists bool) { return m.store.Get(key) }
 
-func (m *threadSafeMap) List() []any {
-	snapshot := m.store.Snapshot()
-	list := make([]any, 0, snapshot.Len())
-	for _, obj := range snapshot.All() {
-		list = append(list, obj)
-	}
-	return list
-}
+func (m *threadSafeMap) List() []any { return m.store.Snapshot().Objects() }
 
 func (m *threadSafeMap) ListKeys() []string {
 	snapshot := m.store.Snapshot()
@@ -239,7 +232,7 @@ func (m *threadSafeMap) Index(indexName string, obj any) ([]any, error) {
 		return nil, fmt.Errorf("index %q: %w", indexName, err)
 	}
 	if len(values) == 1 {
-		return objectsOf(ix.index, snapshot, values[0]), nil
+		return ix.index.Objects(snapshot, values[0]), nil
 	}
 	byKey := map[string]any{}
 	for _, value := range values {
@@ -253,15 +246,7 @@ func (m *threadSafeMap) ByIndex(indexName, indexedValue string) ([]any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return objectsOf(ix.index, snapshot, indexedValue), nil
-}
-
-func objectsOf(index *store.Index[any], snapshot *store.Snapshot[any], value string) []any {
-	list := make([]any, 0, index.Count(snapshot, value))
-	for _, obj := range index.Get(snapshot, value) {
-		list = append(list, obj)
-	}
-	return list
+	return ix.index.Objects(snapshot, indexedValue), nil
 }
 
 func (m *threadSafeMap) IndexKeys(indexName, indexedValue string) ([]string, error) {

@@ -102,16 +102,37 @@ func (ix *Index[T]) Get(s *Snapshot[T], value string) iter.Seq2[string, T] {
 			return
 		}
 		var buf [runSlots]uint32
+		var cells [runSlots]*cell[ref]
 		for at := 0; ; {
 			run := p.run(&at, &buf)
 			if len(run) == 0 {
 				return
 			}
-			for _, slot := range run {
-				if at := s.objects.at(slot); !yield(at.key, s.unpack(at)) {
+			for _, at := range s.cells(run, &cells) {
+				if !yield(at.key, s.unpack(at)) {
 					return
 				}
 			}
+		}
+	}
+}
+
+// Objects returns the objects that have value, in the order of Get, as a slice, which is the caller's.
+func (ix *Index[T]) Objects(s *Snapshot[T], value string) []T {
+	p, ok := ix.posting(s, value)
+	if !ok {
+		return []T{}
+	}
+	objs := make([]T, 0, p.len())
+	var buf [runSlots]uint32
+	var cells [runSlots]*cell[ref]
+	for at := 0; ; {
+		run := p.run(&at, &buf)
+		if len(run) == 0 {
+			return objs
+		}
+		for _, at := range s.cells(run, &cells) {
+			objs = append(objs, s.unpack(at))
 		}
 	}
 }

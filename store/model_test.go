@@ -3,6 +3,7 @@ package store
 import (
 	"errors"
 	"fmt"
+	"iter"
 	"maps"
 	"math/rand/v2"
 	"slices"
@@ -279,6 +280,9 @@ func (m *machine) compare(h held) error {
 	if got := maps.Collect(h.s.All()); !maps.Equal(got, h.want.objects) {
 		return fmt.Errorf("All: %v, want %v", got, h.want.objects)
 	}
+	if !slices.Equal(h.s.Objects(), objectsOf(h.s.All())) {
+		return fmt.Errorf("Objects: %v, want %v", h.s.Objects(), objectsOf(h.s.All()))
+	}
 	for i := range m.keys {
 		key := "ns1/" + strconv.Itoa(i)
 		if o, ok := h.s.Get(key); o != h.want.objects[key] || ok != (o != nil) {
@@ -307,6 +311,13 @@ func (m *machine) compare(h held) error {
 	return nil
 }
 
+func objectsOf(entries iter.Seq2[string, *object]) (objs []*object) {
+	for _, obj := range entries {
+		objs = append(objs, obj)
+	}
+	return objs
+}
+
 func compareIndex(h held, ix *Index[*object]) error {
 	want := map[string]map[string]*object{}
 	for key, o := range h.want.objects {
@@ -326,6 +337,9 @@ func compareIndex(h held, ix *Index[*object]) error {
 		return fmt.Errorf("values %q, want %q", values, slices.Sorted(maps.Keys(want)))
 	}
 	for v, w := range want {
+		if !slices.Equal(ix.Objects(h.s, v), objectsOf(ix.Get(h.s, v))) {
+			return fmt.Errorf("value %q: Objects: %v, want %v", v, ix.Objects(h.s, v), objectsOf(ix.Get(h.s, v)))
+		}
 		if got := maps.Collect(ix.Get(h.s, v)); !maps.Equal(got, w) || ix.Count(h.s, v) != len(w) {
 			return fmt.Errorf("value %q: %v (%d), want %v", v, got, ix.Count(h.s, v), w)
 		}
