@@ -102,14 +102,13 @@ func (ix *Index[T]) Get(s *Snapshot[T], value string) iter.Seq2[string, T] {
 			return
 		}
 		var buf [runSlots]uint32
-		var cells [runSlots]*cell[ref]
 		for at := 0; ; {
 			run := p.run(&at, &buf)
 			if len(run) == 0 {
 				return
 			}
-			for _, at := range s.cells(run, &cells) {
-				if !yield(at.key, s.unpack(at)) {
+			for _, slot := range run {
+				if at := s.objects.at(slot); !yield(at.key, s.unpack(at)) {
 					return
 				}
 			}
@@ -125,14 +124,13 @@ func (ix *Index[T]) Objects(s *Snapshot[T], value string) []T {
 	}
 	objs := make([]T, 0, p.len())
 	var buf [runSlots]uint32
-	var cells [runSlots]*cell[ref]
 	for at := 0; ; {
 		run := p.run(&at, &buf)
 		if len(run) == 0 {
 			return objs
 		}
-		for _, at := range s.cells(run, &cells) {
-			objs = append(objs, s.unpack(at))
+		for _, slot := range run {
+			objs = append(objs, s.unpack(s.objects.at(slot)))
 		}
 	}
 }

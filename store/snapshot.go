@@ -35,20 +35,6 @@ func (s *Snapshot[T]) index(ix *Index[T]) *indexView[T] {
 
 func (s *Snapshot[T]) unpack(at *cell[ref]) T { return s.refs.unpack(s.objects.of, at.val) }
 
-// cells finds the cells of a run of slots. It reads them all in one plain loop, so that their cache misses overlap (BenchmarkIndexGet).
-func (s *Snapshot[T]) cells(run []uint32, to *[runSlots]*cell[ref]) []*cell[ref] {
-	var touched uintptr
-	for i, slot := range run {
-		at := s.objects.at(slot)
-		to[i] = at
-		touched += uintptr(at.val.p)
-	}
-	if touched == 0 {
-		panic("BUG: store: an index finds what is not there")
-	}
-	return to[:len(run)]
-}
-
 // Get returns the object under key.
 func (s *Snapshot[T]) Get(key string) (obj T, ok bool) {
 	if r := getRef(s.objects, key); r.p != nil {
