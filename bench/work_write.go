@@ -186,9 +186,11 @@ func longestGet(m meter, h *holder, p *population, next *lists) {
 			longest := time.Duration(0)
 			for i := 0; !over.Load(); i++ {
 				key := p.keys[p.order[i%len(p.order)]]
+				during := replacing.Load()
 				began := time.Now()
 				pod := h.get(key)
-				if took := time.Since(began); replacing.Load() {
+				took := time.Since(began)
+				if during || replacing.Load() { // one that waited for the end of it counts
 					longest = max(longest, took)
 				}
 				if pod == nil {

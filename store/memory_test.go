@@ -71,6 +71,9 @@ func TestObjectsThatAreGoneCanBeCollected(t *testing.T) {
 	for i := range n {
 		r.Put(strconv.Itoa(i), tr.make(n+i, "y"))
 	}
+	if r.Len() != n {
+		t.Errorf("a replacement by %d objects, want %d", r.Len(), n)
+	}
 	expect("a replacement keeps no duplicates", n)
 	r.Commit("")
 	expect("replaced", n)

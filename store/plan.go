@@ -73,33 +73,36 @@ func (w *Writer[T]) locateLocked(ops []op[T]) {
 	}
 }
 
-func (w *Writer[T]) findLocked(ops []op[T]) {
-	for i := range ops {
-		if o := &ops[i]; o.kind != opDead {
-			slot, at := w.objects.cur.find(o.hash, o.key)
+func (w *Writer[T]) touchLocked(block []op[T]) { w.touched += touch(w.objects.cur, &w.under, block) }
+
+func (w *Writer[T]) findLocked(block []op[T]) { find(w.objects.cur, block) }
+
+// find looks up the keys of a block.
+func find[T any](c *content[ref], block []op[T]) {
+	for i := range block {
+		if o := &block[i]; o.kind != opDead {
+			slot, at := c.find(o.hash, o.key)
 			o.slot, o.found = slot, at != nil
 		}
 	}
 }
 
-// touchLocked reads what look-ups of the ops will probably read.
-func (w *Writer[T]) touchLocked(ops []op[T]) {
-	c := w.objects.cur
-	var sum uint64
-	for i := range ops {
-		e := c.hints.entries[c.hints.start(ops[i].hash)].Load()
-		ops[i].slot = uint32(e) - 1
-		sum += e
+// touch reads what looking up a block will probably read: it returns something for which all of it is needed.
+func touch[T any](c *content[ref], under *columns, block []op[T]) (all uint64) {
+	for i := range block {
+		e := c.hints.entries[c.hints.start(block[i].hash)].Load()
+		block[i].slot = uint32(e) - 1
+		all += e
 	}
-	for i := range ops {
-		if slot := ops[i].slot; int(slot>>slotBits) < len(c.chunks) {
+	for i := range block {
+		if slot := block[i].slot; int(slot>>slotBits) < len(c.chunks) {
 			j, k := split(slot)
 			if p := c.chunks[slot>>slotBits].pages[j].Load(); p != nil {
-				sum += uint64(len(p[k].key)) + uint64(w.under.get(slot, 0))
+				all += uint64(len(p[k].key)) + uint64(under.get(slot, 0))
 			}
 		}
 	}
-	w.touched = sum
+	return all
 }
 
 // callLocked calls the index functions for what a block puts.

@@ -14,29 +14,56 @@ type Replacement[T any] struct {
 	kept  bitset // slots of base whose object was put again as the Same
 	nkept int
 	other Batch[T] // the rest
+
+	// Put and not decided of yet: blocks are looked up side by side, see ahead.
+	pending [ahead]op[T]
+	n, next int    // pending[next:n] are left
+	touched uint64 // see touch
 }
+
+var noColumns columns
 
 // Put adds an object. Where the store already holds the Same, that one is kept and obj is not retained. Of a key put twice
 // the later object counts.
 func (r *Replacement[T]) Put(key string, obj T) {
-	hash := hashOf(key)
-	if slot, at := r.base.objects.find(hash, key); at != nil {
-		if r.w.same != nil && r.w.same(r.base.unpack(at), obj) {
-			if r.kept.set(slot) {
+	if r.n == len(r.pending) {
+		r.settle()
+	}
+	r.pending[r.n] = op[T]{key: key, obj: obj, hash: hashOf(key), kind: opPut}
+	r.n++
+}
+
+// settle decides of what is pending. If Same panics, it can go on.
+func (r *Replacement[T]) settle() {
+	left := r.pending[r.next:r.n]
+	r.touched += touch(r.base.objects, &noColumns, left)
+	find(r.base.objects, left)
+	for ; r.next < r.n; r.next++ {
+		r.put(&r.pending[r.next])
+	}
+	clear(r.pending[:r.n])
+	r.n, r.next = 0, 0
+}
+
+func (r *Replacement[T]) put(o *op[T]) {
+	if o.found {
+		if r.w.same != nil && r.w.same(r.base.unpack(r.base.objects.at(o.slot)), o.obj) {
+			if r.kept.set(o.slot) {
 				r.nkept++
 			}
-			r.other.override(hash, key)
+			r.other.override(o.hash, o.key)
 			return
 		}
-		if r.kept.clear(slot) {
+		if r.kept.clear(o.slot) {
 			r.nkept--
 		}
 	}
-	r.other.add(op[T]{key: key, obj: obj, hash: hash, kind: opPut})
+	r.other.add(op[T]{key: o.key, obj: o.obj, hash: o.hash, kind: opPut})
 }
 
 // Delete takes a key out of the replacement again, and so out of the content it makes. An unknown one is ignored.
 func (r *Replacement[T]) Delete(key string) {
+	r.settle()
 	hash := hashOf(key)
 	if slot, at := r.base.objects.find(hash, key); at != nil && r.kept.clear(slot) {
 		r.nkept--
@@ -45,13 +72,20 @@ func (r *Replacement[T]) Delete(key string) {
 }
 
 // Len is the number of keys put so far.
-func (r *Replacement[T]) Len() int { return r.nkept + r.other.Len() }
+func (r *Replacement[T]) Len() int {
+	r.settle()
+	return r.nkept + r.other.Len()
+}
 
 // Commit makes the replacement the store's content as one version and returns the changes against what the store holds by
 // now: deletions of what is no longer there, then additions and updates in the order of Put (first of all, restored objects that
 // a commit since Replace changed and that were put as the Same before). The slice is the caller's. The replacement is
 // used up: calling it again panics.
 func (r *Replacement[T]) Commit(revision string) []Change[T] {
+	if r.base == nil {
+		panic("store: Replacement used after Commit")
+	}
+	r.settle()
 	w := r.w
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -74,9 +108,6 @@ func (r *Replacement[T]) Commit(revision string) []Change[T] {
 // resolveLocked returns the slots, in the version there is now, of keys that stay, and the objects to be restored. It looks
 // up the keys of all ops.
 func (r *Replacement[T]) resolveLocked() (keep bitset, restore []op[T]) {
-	if r.base == nil {
-		panic("store: Replacement used after Commit")
-	}
 	w := r.w
 	if r.base.version == w.version {
 		keep = r.kept

@@ -27,7 +27,7 @@ type Writer[T any] struct {
 	made    uint64 // what carries this stamp, of the objects, can be changed in place
 	indexed uint64 // so can all of the indexes and orders with this one
 
-	touched uint64  // see touchLocked
+	touched uint64  // see touch
 	plan    plan[T] // scratch, empty between transactions
 }
 
