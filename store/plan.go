@@ -168,7 +168,7 @@ func (w *Writer[T]) applyLocked(revision string, together bool) {
 		w.s.mu.Lock()
 		w.s.latest.Store(nil)
 	} else {
-		w.s.mu.Lock()
+		w.s.lockSoon()
 		if w.s.latest.Load() != nil {
 			w.s.latest.Store(nil)
 		}

@@ -69,6 +69,17 @@ func (s *Store[T]) Snapshot() *Snapshot[T] {
 	return latest
 }
 
+// lockSoon takes mu for the writer. Whoever takes a snapshot holds it for less than a microsecond; but a writer that goes to sleep
+// over it is not back before some reader leaves a processor (bench's WriteLatency: p99 of 10 µs becomes 150).
+func (s *Store[T]) lockSoon() {
+	for range 2000 {
+		if s.mu.TryLock() {
+			return
+		}
+	}
+	s.mu.Lock()
+}
+
 // Failures lists the objects that are stored but missing from an index because its function failed on them.
 func (s *Store[T]) Failures() []Failure {
 	var list []Failure
