@@ -73,10 +73,11 @@ func (s *source) states(n int, of func(i int) *corev1.Pod) []*corev1.Pod {
 	return states
 }
 
-// send tells the watch that there is, or will be, of new states.
+// send tells the watch that there is, or will be, of new states. Each is read before it is sent, as one that was just decoded.
 func (s *source) send(states []*corev1.Pod) {
 	w := s.watch()
 	for _, pod := range states {
+		touchPod(pod)
 		select {
 		case w.events <- watch.Event{Type: watch.Modified, Object: pod}:
 		case <-w.stopped:

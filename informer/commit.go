@@ -16,6 +16,7 @@ func (i *Informer[T]) apply(s *source[T], ops []op[T], rv string) {
 	if !s.presentLocked() {
 		return
 	}
+	i.batch.Older = olderState[T] // what is late changes nothing
 	several := len(ops) > 1
 	for n := range ops {
 		o := &ops[n]
@@ -30,17 +31,15 @@ func (i *Informer[T]) apply(s *source[T], ops []op[T], rv string) {
 			continue // another shard since it was received
 		}
 		s.holdLocked(o.key, !gone) // a late event, too, tells what the source has
-		if current, had := i.store.Get(o.key); had && stale(current, o) {
-			continue
-		}
-		if gone {
+		if !gone {
+			i.batch.Put(o.key, o.obj)
+		} else if current, had := i.store.Get(o.key); had && !late(current, o) {
 			i.deleteLocked(s, o)
-			continue
 		}
-		i.batch.Put(o.key, o.obj)
 	}
 	s.sawLocked(rv)
 	i.commitLocked()
+	i.batch.Older = nil
 	i.fresh.saw(i.seenLocked())
 }
 

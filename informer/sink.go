@@ -123,9 +123,15 @@ func (s *sink[T]) Apply(_ context.Context, events []listwatch.Event[T]) (err err
 	return err
 }
 
-// stale reports that o tells of a time before current. Of a deletion only that of another, former object does: servers give
-// a deletion a newer version than the object had, but fakes give it any.
-func stale[T any](current T, o *op[T]) bool {
+// olderState reports that next is a state from before current.
+func olderState[T any](current, next T) bool {
+	c, n := metaOf(current), metaOf(next)
+	return c != nil && n != nil && older(n.GetResourceVersion(), c.GetResourceVersion())
+}
+
+// late reports that o, after which there is no object, tells of a time before current. Of a deletion only that of another, former
+// object does: servers give a deletion a newer version than the object had, but fakes give it any.
+func late[T any](current T, o *op[T]) bool {
 	m := metaOf(current)
 	if m == nil || !older(o.rv, m.GetResourceVersion()) {
 		return false

@@ -5,6 +5,9 @@ package store
 type Batch[T any] struct {
 	// Revision becomes the store's revision; "" keeps the one it has. Commit empties it.
 	Revision string
+	// Older reports that next is a state from before prev: Commit leaves out a put where the store holds such a prev. It must be
+	// pure, and must not block or call the writer. Nil: every put counts. Commit and Reset leave it as it is.
+	Older func(prev, next T) bool
 
 	ops     []op[T]
 	dead    int         // ops that a later one has overridden

@@ -41,12 +41,24 @@ func (p *plan[T]) reset() {
 const ahead = 32
 
 // planOpsLocked plans a batch.
-func (w *Writer[T]) planOpsLocked(ops []op[T]) {
-	for block := range slices.Chunk(ops, ahead) {
+func (w *Writer[T]) planOpsLocked(b *Batch[T]) {
+	for block := range slices.Chunk(b.ops, ahead) {
 		w.touchLocked(block)
 		w.callLocked(block)
 		w.findLocked(block)
+		if b.Older != nil {
+			w.skipLocked(block, b.Older)
+		}
 		w.planBlockLocked(block)
+	}
+}
+
+// skipLocked leaves out those of a block, whose keys are looked up, that put what makes no change beside what is there.
+func (w *Writer[T]) skipLocked(block []op[T], vain func(prev, next T) bool) {
+	for i := range block {
+		if o := &block[i]; o.kind == opPut && o.found && vain(w.unpackLocked(w.objects.cur.at(o.slot)), o.obj) {
+			o.kind = opDead
+		}
 	}
 }
 
@@ -54,11 +66,7 @@ func (w *Writer[T]) planOpsLocked(ops []op[T]) {
 func (w *Writer[T]) planPutsLocked(ops []op[T]) {
 	for block := range slices.Chunk(ops, ahead) {
 		if w.same != nil {
-			for i := range block {
-				if o := &block[i]; o.kind == opPut && o.found && w.same(w.unpackLocked(w.objects.cur.at(o.slot)), o.obj) {
-					o.kind = opDead
-				}
-			}
+			w.skipLocked(block, w.same)
 		}
 		w.callLocked(block)
 		w.planBlockLocked(block)

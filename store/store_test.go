@@ -261,3 +261,34 @@ func TestSlotsAreUsedAgainUnderSnapshots(t *testing.T) {
 	}
 	checkInvariants(t, w)
 }
+
+// A put of what is older than what is stored is no change; one of what is not stored is, and so is every deletion.
+func TestOlderPutsAreLeftOut(t *testing.T) {
+	s, w := New(Options[int]{})
+	ix := AddIndex(w, "itself", func(n int) []string { return []string{strconv.Itoa(n)} })
+	b := Batch[int]{Older: func(prev, next int) bool { return next < prev }}
+	step := func(want ...Change[int]) {
+		t.Helper()
+		if got := w.Commit(&b); !slices.Equal(got, want) {
+			t.Errorf("changes %+v, want %+v", got, want)
+		}
+		checkInvariants(t, w)
+	}
+	b.Put("a", 5)
+	b.Put("b", 5)
+	step(Change[int]{Key: "a", New: 5, HasNew: true}, Change[int]{Key: "b", New: 5, HasNew: true})
+	b.Put("a", 4)
+	b.Put("b", 6)
+	b.Put("c", 1)
+	step(Change[int]{Key: "b", Old: 5, New: 6, HadOld: true, HasNew: true}, Change[int]{Key: "c", New: 1, HasNew: true})
+	b.Put("a", 4)
+	b.Delete("a")
+	b.Put("b", 6)
+	step(Change[int]{Key: "a", Old: 5, HadOld: true}, Change[int]{Key: "b", Old: 6, New: 6, HadOld: true, HasNew: true})
+	b.Put("b", 1)
+	b.Older = nil
+	step(Change[int]{Key: "b", Old: 6, New: 1, HadOld: true, HasNew: true})
+	if got := ix.Objects(s.Snapshot(), "1"); !slices.Equal(got, []int{1, 1}) {
+		t.Errorf("found %v", got)
+	}
+}

@@ -38,15 +38,15 @@ type Change[T any] struct {
 	HadOld, HasNew bool
 }
 
-// Commit applies b as one version, empties it, and returns the changes in the order of b's operations: one for each put,
-// one for each delete of a key that was there. The slice is b's: valid until its next use, or Reset.
+// Commit applies b as one version, empties it, and returns the changes in the order of b's operations: one for each put that
+// is not [Batch].Older, one for each delete of a key that was there. The slice is b's: valid until its next use, or Reset.
 func (w *Writer[T]) Commit(b *Batch[T]) []Change[T] {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	b.forget()
 	w.plan.start(b.changes)
 	defer w.plan.reset()
-	w.planOpsLocked(b.ops)
+	w.planOpsLocked(b)
 	w.applyLocked(b.Revision, false)
 	b.changes = w.plan.changes
 	b.empty()
