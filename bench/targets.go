@@ -13,24 +13,39 @@ type target struct {
 	missed string
 }
 
+const misses = "by profile two thirds of the time are the look-up of the key: three cache misses, each of which has to wait for the one before " +
+	"(the table's entry, the object's cell, the key's bytes). client-go's map waits for as many; what else it does, this module saves."
+
 var targets = []target{
 	{what: "Get, one reader", workload: "Get/readers=1", contender: typed, times: 1},
-	{what: "Get, two readers and a writer", workload: "Get/readers=2/writers=1", contender: typed, times: 5},
-	{what: "list all: iterate", workload: "ListAll/as=iterate", contender: typed, times: 15},
-	{what: "list all: slice, through `cache`", workload: "ListAll/as=slice", contender: throughCache, times: 3},
+	{what: "Get, two readers and a writer", workload: "Get/readers=2/writers=1", contender: typed, times: 5,
+		missed: "three goroutines share two processors here, and the writer never rests: with two thirds of a processor a Get that takes 170 ns alone takes 250."},
+	{what: "list all: iterate", workload: "ListAll/as=iterate", contender: typed, times: 15,
+		missed: "what is left is one call of the loop's body per object, little over 1 ns. How long client-go's copy takes depends on how its map lies in memory: " +
+			"from 1 to 4 ms were seen."},
+	{what: "list all: slice, through `cache`", workload: "ListAll/as=slice", contender: throughCache, times: 3,
+		missed: "most of it is the slice itself, 1.6 MB that are allocated, cleared and written for each list, by both."},
 	{what: "namespace of 1,000: iterate", workload: "ListNamespace/select=all", contender: typed, times: 20},
 	{what: "namespace of 1,000: through `cache`", workload: "ListNamespace/select=all", contender: throughCache, times: 5},
 	{what: "selector matching 10: in a namespace of 1,000", workload: "ListNamespace/select=10", contender: typed, times: 100},
 	{what: "selector matching 10: over all", workload: "ListAll/select=10", contender: typed, times: 5000},
-	{what: "by index, 500 objects", workload: "ByIndex/objects=500", contender: typed, times: 20},
-	{what: "by index, 500 objects: through `cache`", workload: "ByIndex/objects=500", contender: throughCache, times: 5},
-	{what: "update, same index values", workload: "Update/values=same", contender: typed, times: 2},
-	{what: "update, changed index values", workload: "Update/values=changed", contender: typed, times: 2},
-	{what: "add and delete", workload: "DeleteAdd", contender: typed, times: 2},
-	{what: "batch of 1,000", workload: "Batch/objects=1000", contender: typed, times: 3},
+	{what: "by index, 500 objects", workload: "ByIndex/objects=500", contender: typed, times: 20,
+		missed: "the 500 objects of a node lie on as many cache lines, each of which has to come from memory: 12 ns per object, all of it waiting."},
+	{what: "by index, 500 objects: through `cache`", workload: "ByIndex/objects=500", contender: throughCache, times: 5,
+		missed: "as above, and the slice to return."},
+	{what: "update, same index values", workload: "Update/values=same", contender: typed, times: 2,
+		missed: misses},
+	{what: "update, changed index values", workload: "Update/values=changed", contender: typed, times: 2,
+		missed: misses},
+	{what: "add and delete", workload: "DeleteAdd", contender: typed, times: 2,
+		missed: misses},
+	{what: "batch of 1,000", workload: "Batch/objects=1000", contender: typed, times: 3,
+		missed: "by profile 70 % of the time are reading the 1,000 pods that are put (their names, and what is indexed), which client-go has to as well."},
 	{what: "write p99 while two readers list", workload: "WriteLatency/listers=2", contender: typed, times: 1000},
-	{what: "longest Get during a replacement of everything", workload: "ReplaceAll/changed=1%/readers=1", contender: typed, times: 1000},
-	{what: "events to 1 handler", workload: "Events/handlers=1", contender: typed, times: 2},
+	{what: "longest Get during a replacement of everything", workload: "ReplaceAll/changed=1%/readers=1", contender: typed, times: 1000,
+		missed: "no Get waits for the replacement; the longest of some thousands is the one that the scheduler or the machine interrupted."},
+	{what: "events to 1 handler", workload: "Events/handlers=1", contender: typed, times: 2,
+		missed: "with one handler it sleeps and is woken for every few events; with ten the same event costs less."},
 	{what: "events to 1 handler: bytes", workload: "Events/handlers=1", contender: typed, metric: "B/op", times: 1},
 	{what: "events to 10 handlers", workload: "Events/handlers=10", contender: typed, times: 5},
 	{what: "events to 10 handlers: bytes", workload: "Events/handlers=10", contender: typed, metric: "B/op", times: 1},
@@ -40,7 +55,8 @@ var targets = []target{
 		workload: "Backlog/delivery=latest/states=received", contender: typed, atMost: 5,
 		missed: "the handler will be told, of each of the 1,000 objects, the state it was told last and the newest one. The newest is the store's; " +
 			"the other is held by the backlog alone, and these pods need 11 KB each in memory."},
-	{what: "replace all, 1 % changed", workload: "ReplaceAll/changed=1%", contender: typed, times: 3},
+	{what: "replace all, 1 % changed", workload: "ReplaceAll/changed=1%", contender: typed, times: 3,
+		missed: "both have to read all 100,000 pods for their keys; what is compared besides, UID and resource version, lies on other cache lines than the names do."},
 	{what: "replace all: told for each that changed", workload: "Relist/changed=1%/measure=time", contender: typed, metric: "told/changed", atMost: 1},
 	{what: "replace all: peak heap over live set", workload: "Relist/changed=1%/measure=heap", contender: typed, atMost: 1.1},
 }
