@@ -27,7 +27,7 @@ func Example() {
 		feed.Change[string]{Kind: feed.Updated, Key: "a", Old: "a1", New: "a2"},
 		feed.Change[string]{Kind: feed.Added, Key: "b", New: "b1"},
 	)
-	appender.Append(feed.Change[string]{Kind: feed.Deleted, Key: "b", Old: "b1"})
+	appender.Append(feed.Change[string]{Kind: feed.Deleted, Key: "b", Old: "b1", New: "b1, deleted"})
 
 	buf := make([]feed.Change[string], 16)
 	fmt.Println("every change:")
@@ -40,7 +40,7 @@ func Example() {
 	// Added a: "" -> "a1"
 	// Updated a: "a1" -> "a2"
 	// Added b: "" -> "b1"
-	// Deleted b: "b1" -> ""
+	// Deleted b: "b1" -> "b1, deleted"
 	// latest state:
 	// Added a: "" -> "a2"
 	// both at 4 4 of 4

@@ -32,8 +32,7 @@ type Change[T any] struct {
 	Key string
 	// Old is the state before. Of an Added: the zero value.
 	Old T
-	// New is the state after. Of a Deleted: the zero value, except that a Merged one has here the last state known of
-	// what was deleted, while Old is the state the reader was told last.
+	// New is the state after. Of a Deleted: the last state known of what was deleted, final unless Lost.
 	New T
 	// Kind says what happened.
 	Kind Kind

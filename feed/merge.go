@@ -10,8 +10,7 @@ package feed
 //
 // So a key that was deleted and came back is an Updated from the one to the other: a reader to whom these are two things
 // tells them apart by what identifies them. The result has Old of older and New of newer. An Added is Initial if older
-// was. A Deleted is Lost, or Moved, if newer is; its Old is what the reader was told last and its New the last state before the
-// deletion (final unless Lost), which may be of another identity than Old.
+// was. A Deleted is Lost, or Moved, if newer is; its New may be of another identity than its Old.
 func Merge[T any](older, newer Change[T]) (Change[T], bool) {
 	m := Change[T]{Key: newer.Key, Merged: true}
 	existed, exists := older.Kind != Added, newer.Kind != Deleted
@@ -21,10 +20,7 @@ func Merge[T any](older, newer Change[T]) (Change[T], bool) {
 	case exists:
 		m.Kind, m.New, m.Initial = Added, newer.New, older.Initial
 	case existed:
-		m.Kind, m.Old, m.New, m.Lost, m.Moved = Deleted, older.Old, newer.Old, newer.Lost, newer.Moved
-		if newer.Merged {
-			m.New = newer.New
-		}
+		m.Kind, m.Old, m.New, m.Lost, m.Moved = Deleted, older.Old, newer.New, newer.Lost, newer.Moved
 	default:
 		return Change[T]{}, false
 	}

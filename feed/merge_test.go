@@ -6,11 +6,11 @@ func TestMerge(t *testing.T) {
 	const none = Kind(0)
 	add := func(n int) Change[int] { return Change[int]{Key: "k", Kind: Added, New: n} }
 	upd := func(o, n int) Change[int] { return Change[int]{Key: "k", Kind: Updated, Old: o, New: n} }
-	del := func(o int) Change[int] { return Change[int]{Key: "k", Kind: Deleted, Old: o} }
+	gone := func(o, last int) Change[int] { return Change[int]{Key: "k", Kind: Deleted, Old: o, New: last} }
+	del := func(o int) Change[int] { return gone(o, o) }
 	initial := func(c Change[int]) Change[int] { c.Initial = true; return c }
 	lost := func(c Change[int]) Change[int] { c.Lost = true; return c }
 	moved := func(c Change[int]) Change[int] { c.Moved = true; return c }
-	gone := func(o, last int) Change[int] { return Change[int]{Key: "k", Kind: Deleted, Old: o, New: last} }
 
 	for _, tc := range []struct {
 		name         string
@@ -22,7 +22,8 @@ func TestMerge(t *testing.T) {
 		{"an initial add that was undone disappears", initial(add(1)), lost(del(1)), Change[int]{Kind: none}},
 		{"two updates are one from the first to the last", upd(1, 2), upd(2, 3), upd(1, 3)},
 		{"an update and a delete are a delete of what was told, with the last state", upd(1, 2), del(2), gone(1, 2)},
-		{"a delete that brings a newer last state keeps it", upd(1, 2), del(3), gone(1, 3)},
+		{"a delete that brings a newer last state keeps it", upd(1, 2), gone(2, 3), gone(1, 3)},
+		{"an update from a deleted key starts at what was told", gone(1, 2), add(3), upd(1, 3)},
 		{"a delete and an add are an update", del(1), add(2), upd(1, 2)},
 		{"an initial add of a key that is known is a plain update", del(1), initial(add(2)), upd(1, 2)},
 		{"an add stays initial", initial(add(1)), upd(1, 2), initial(add(2))},
@@ -52,7 +53,7 @@ func TestMerge(t *testing.T) {
 }
 
 func TestMergeWithAMergedDeleteKeepsItsLastState(t *testing.T) {
-	first, ok := Merge(Change[int]{Kind: Updated, Old: 2, New: 3}, Change[int]{Kind: Deleted, Old: 4})
+	first, ok := Merge(Change[int]{Kind: Updated, Old: 2, New: 3}, Change[int]{Kind: Deleted, Old: 3, New: 4})
 	if !ok || first.New != 4 {
 		t.Fatalf("got %+v, %t", first, ok)
 	}

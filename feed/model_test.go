@@ -60,7 +60,7 @@ func effect(steps []Change[int]) (Change[int], bool) {
 	case !before:
 		c.Kind, c.New, c.Initial = Added, last.New, first.Initial
 	case !after:
-		c.Kind, c.Old, c.New, c.Lost = Deleted, first.Old, last.Old, last.Lost
+		c.Kind, c.Old, c.New, c.Lost = Deleted, first.Old, last.New, last.Lost
 	default:
 		c.Kind, c.Old, c.New = Updated, first.Old, last.New
 	}
@@ -127,7 +127,10 @@ func (w *world) change(s *script, keys int) Change[int] {
 		return Change[int]{Kind: Added, Key: key, New: w.steps, Initial: s.choose(2) == 0}
 	case s.choose(3) == 0:
 		delete(w.state, key)
-		return Change[int]{Kind: Deleted, Key: key, Old: old, Lost: s.choose(2) == 0}
+		if s.choose(2) == 0 {
+			return Change[int]{Kind: Deleted, Key: key, Old: old, New: old, Lost: true}
+		}
+		return Change[int]{Kind: Deleted, Key: key, Old: old, New: w.steps}
 	default:
 		w.state[key] = w.steps
 		return Change[int]{Kind: Updated, Key: key, Old: old, New: w.steps}

@@ -209,7 +209,7 @@ func (i *Informer[T]) commitLocked() {
 			return
 		}
 		if final, ok := i.finals[c.Key]; ok {
-			c.Old = final
+			c.New = final
 		} else {
 			c.Lost = true
 		}
@@ -226,14 +226,14 @@ func (i *Informer[T]) publishLocked(changes []store.Change[T], finish func(*feed
 	i.changes = i.changes[:0]
 	for n := range changes {
 		c := &changes[n]
-		kind := feed.Updated
+		told := feed.Change[T]{Kind: feed.Updated, Key: c.Key, Old: c.Old, New: c.New}
 		switch {
 		case !c.HadOld:
-			kind = feed.Added
+			told.Kind = feed.Added
 		case !c.HasNew:
-			kind = feed.Deleted
+			told.Kind, told.New = feed.Deleted, c.Old
 		}
-		i.changes = append(i.changes, feed.Change[T]{Kind: kind, Key: c.Key, Old: c.Old, New: c.New})
+		i.changes = append(i.changes, told)
 		finish(&i.changes[n])
 	}
 	i.appender.Append(i.changes...)

@@ -82,17 +82,10 @@ func appendEvents[T any](dst []Event[T], c *feed.Change[T], join bool) []Event[T
 		}
 		return append(dst, Event[T]{Type: Updated, Key: c.Key, Old: c.Old, New: c.New})
 	case feed.Deleted:
-		last, final, moved := c.Old, !c.Lost, c.Moved
-		if c.Merged {
-			// Old is what the handler was told, New the last state before the deletion: of the same object, or of another that
-			// came and went meanwhile.
-			if uidOf(c.Old) == uidOf(c.New) {
-				last = c.New
-			} else {
-				final, moved = false, false
-			}
+		if uidOf(c.Old) != uidOf(c.New) { // another object, of which the handler was not told, came and went meanwhile
+			return append(dst, Event[T]{Type: Deleted, Key: c.Key, Old: c.Old})
 		}
-		return append(dst, Event[T]{Type: Deleted, Key: c.Key, Old: last, Final: final, Moved: moved})
+		return append(dst, Event[T]{Type: Deleted, Key: c.Key, Old: c.New, Final: !c.Lost, Moved: c.Moved})
 	}
 	panic("BUG: informer: feed change of unknown kind")
 }

@@ -220,21 +220,51 @@ func TestWatchEventsWithUnchangedResourceVersionAreTold(t *testing.T) {
 	})
 }
 
-func TestLateEventIsIgnored(t *testing.T) {
-	state := func(value, rv, uid string) object {
-		obj := cm("a", value)
-		obj.ResourceVersion, obj.UID = rv, types.UID(uid)
-		return obj
+func stateOfA(value, rv, uid string) object {
+	obj := cm("a", value)
+	obj.ResourceVersion, obj.UID = rv, types.UID(uid)
+	return obj
+}
+
+// An object that left and came back is told as a change from the state told last, and not from the one that it left in; the deletion of
+// one that was never told ends the one that was.
+func TestWhatIsToldBeginsWithWhatWasToldLast(t *testing.T) {
+	f := newFunnel(stateOfA("1", "1", "u"))
+	var rec recorder
+	var busy chan struct{}
+	handler := rec.handler()
+	record := handler.Event
+	handler.Event = func(e event) {
+		record(e)
+		<-busy
 	}
-	f := newFunnel(state("12", "12", "u"))
+	f.run(t, options{}, func(inf *informer.Informer[object]) {
+		busy = make(chan struct{})
+		inf.AddHandler(handler, informer.HandlerOptions{Delivery: informer.LatestState})
+		synctest.Wait()
+		f.send(deleted(stateOfA("2", "12", "u")))
+		f.send(modified(stateOfA("3", "13", "u")))
+		synctest.Wait()
+		busy <- struct{}{}
+		synctest.Wait()
+		f.send(deleted(stateOfA("4", "14", "another")))
+		synctest.Wait()
+		close(busy)
+		synctest.Wait()
+		expect(t, rec.take(), "Added a=1 initial", "Updated a=1>3", "Deleted a=3 lost")
+	})
+}
+
+func TestLateEventIsIgnored(t *testing.T) {
+	f := newFunnel(stateOfA("12", "12", "u"))
 	var rec recorder
 	f.run(t, options{}, func(inf *informer.Informer[object]) {
 		inf.AddHandler(rec.handler(), informer.HandlerOptions{})
-		f.send(modified(state("11", "11", "u")))         // late
-		f.send(deleted(state("9", "9", "former")))       // of an object that was there before
-		f.send(modified(state("13", "13", "u")))         // fine
-		f.send(modified(state("14", "14", "another")))   // replaced within one stream
-		f.send(deleted(state("final", "15", "another"))) // fine
+		f.send(modified(stateOfA("11", "11", "u")))         // late
+		f.send(deleted(stateOfA("9", "9", "former")))       // of an object that was there before
+		f.send(modified(stateOfA("13", "13", "u")))         // fine
+		f.send(modified(stateOfA("14", "14", "another")))   // replaced within one stream
+		f.send(deleted(stateOfA("final", "15", "another"))) // fine
 		synctest.Wait()
 		expect(t, rec.take(), "Added a=12 initial", "Updated a=12>13", "Deleted a=13 lost", "Added a=14", "Deleted a=final")
 	})

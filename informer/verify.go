@@ -200,7 +200,7 @@ func (v *verifier[T]) follow() {
 			case c.Lost:
 				v.deleted[c.Key] = ""
 			default:
-				v.deleted[c.Key] = stateOf(c.Old).ResourceVersion
+				v.deleted[c.Key] = stateOf(c.New).ResourceVersion
 			}
 		}
 	}

@@ -29,6 +29,9 @@
 // table hints in which slots a key may be; the page decides. An index maps a value to a set of slots (a sorted list, or
 // blocks of 4,096 bits), and keeps its values in pages as well.
 //
+// An object takes one word in its page. A pointer is that word; of an interface type it is the data, for as long as all objects
+// are of one dynamic type; anything else is a pointer to a copy.
+//
 // A snapshot is a copy of a few pointers. What a version is made of carries a stamp; taking a snapshot begins a new one,
 // and the writer copies what carries an older stamp before it changes it. So with nobody taking snapshots an update is
 // one atomic write; with a snapshot before each update, it copies a page, a chunk and the list: some 2 KB at 100,000
