@@ -159,10 +159,12 @@ func (t *table[V]) insert(hash uint32, key string, val V, st stamp) (slot uint32
 	t.n++
 	ch, p := t.ownPage(slot, st)
 	j, k := split(slot)
-	if was := p[k].key; was != "" && was != key { // left by remove
-		p = t.copyPage(ch, j)
+	if was := p[k].key; was != key {
+		if was != "" { // left by remove, and perhaps being read
+			p = t.copyPage(ch, j)
+		}
+		p[k].key = key
 	}
-	p[k].key = key
 	t.set(&p[k].val, val)
 	ch.live[j] |= 1 << k
 	return slot
