@@ -178,8 +178,10 @@ func testHistoryLoss(t *testing.T, c *Cluster, client dynamic.Interface, forget 
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := c.Compact(testContext(t)); err != nil {
-		t.Fatal(err)
+	for range 2 { // the second time there is nothing left to do
+		if err := c.Compact(testContext(t)); err != nil {
+			t.Fatal(err)
+		}
 	}
 	if err := forget(); err != nil {
 		t.Fatal(err)

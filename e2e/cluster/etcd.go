@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"time"
 
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.etcd.io/etcd/server/v3/embed"
 	"go.uber.org/zap"
@@ -76,7 +77,11 @@ func (e *etcd) compact(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("compact etcd: %w", err)
 	}
-	if _, err := client.Compact(ctx, now.Header.Revision, clientv3.WithCompactPhysical()); err != nil {
+	_, err = client.Compact(ctx, now.Header.Revision, clientv3.WithCompactPhysical())
+	if errors.Is(err, rpctypes.ErrCompacted) {
+		return nil // nothing was written since the last time
+	}
+	if err != nil {
 		return fmt.Errorf("compact etcd at revision %d: %w", now.Header.Revision, err)
 	}
 	return nil
