@@ -120,9 +120,7 @@ func forceRelist(tb testing.TB, c *cluster.Cluster, namespace, role string, obje
 	child.expect(tb, "ready")
 	c.Gate.Requests()
 	c.Gate.Expire(1)
-	if c.Gate.CutWatches() == 0 {
-		tb.Fatal("the child does not watch")
-	}
+	c.Gate.CutWatches() // after a paged list it may be about to open its first one, which is then refused
 	// The child must have been refused before it can see the mark without a relist.
 	mark := cluster.Widget(namespace, endMark, "grey", 0, 0)
 	if _, err := client.Create(tb.Context(), mark, metav1.CreateOptions{}); err != nil {
