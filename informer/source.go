@@ -41,7 +41,8 @@ var ErrNoSource = errors.New("no such source")
 // AddSource adds a source under a name, at any time: an informer may have several, of other namespaces or selectors. Their
 // objects share one store and one stream of events; an object that is in several is there once, in the newest state, and
 // gone when it is gone from all. Each source lists, watches and recovers by itself, and a relist touches its own objects
-// only. The error says that the name is taken, or which option can't be right.
+// only. Between sources there is no order: an object that one of them has told is gone may come back, in an older state, from one that
+// lags behind, until that one has caught up. The error says that the name is taken, or which option can't be right.
 func (i *Informer[T]) AddSource(name string, from listwatch.Source[T]) error {
 	s, err := i.newSource(name, from)
 	if err != nil {
