@@ -4,6 +4,7 @@ import (
 	"errors"
 
 	"github.com/informerkit/informerkit/feed"
+	"github.com/informerkit/informerkit/internal/versions"
 	"github.com/informerkit/informerkit/reflector"
 	"github.com/informerkit/informerkit/store"
 )
@@ -119,7 +120,7 @@ func (i *Informer[T]) replaceShared(r *replacement[T], info reflector.ListInfo) 
 // newer reports that next is a later state than current, or that nobody can tell.
 func newer[T any](current, next T) bool {
 	c, n := metaOf(current), metaOf(next)
-	return c == nil || n == nil || !sameState(c, string(n.GetUID()), n.GetResourceVersion()) && !older(n.GetResourceVersion(), c.GetResourceVersion())
+	return c == nil || n == nil || !sameState(c, string(n.GetUID()), n.GetResourceVersion()) && !versions.Older(n.GetResourceVersion(), c.GetResourceVersion())
 }
 
 // listedLocked tells what a list changed, and that it is stored.
@@ -172,7 +173,7 @@ func (i *Informer[T]) allListedLocked() bool {
 
 // sawLocked moves the source on to rv, never back.
 func (s *source[T]) sawLocked(rv string) {
-	if rv == "" || older(rv, s.seen) {
+	if rv == "" || versions.Older(rv, s.seen) {
 		return
 	}
 	s.seen = rv
@@ -183,7 +184,7 @@ func (s *source[T]) sawLocked(rv string) {
 func (i *Informer[T]) seenLocked() string {
 	lowest, first := "", true
 	for _, s := range i.sources {
-		if first || older(s.seen, lowest) || s.seen == "" {
+		if first || versions.Older(s.seen, lowest) || s.seen == "" {
 			lowest, first = s.seen, false
 		}
 		if lowest == "" {

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/util/resourceversion"
+
+	"github.com/informerkit/informerkit/internal/versions"
 )
 
 // Version is how fresh an informer's copy is.
@@ -66,7 +68,7 @@ func (f *freshness) saw(rv string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.version.Confirmed = time.Now()
-	if rv == "" || older(rv, f.version.ResourceVersion) {
+	if rv == "" || versions.Older(rv, f.version.ResourceVersion) {
 		return
 	}
 	f.version.ResourceVersion = rv
@@ -121,7 +123,7 @@ func reached(have, want string) bool {
 type waiterHeap []*waiter
 
 func (h waiterHeap) Len() int           { return len(h) }
-func (h waiterHeap) Less(a, b int) bool { return older(h[a].rv, h[b].rv) }
+func (h waiterHeap) Less(a, b int) bool { return versions.Older(h[a].rv, h[b].rv) }
 func (h waiterHeap) Swap(a, b int) {
 	h[a], h[b] = h[b], h[a]
 	h[a].index, h[b].index = a, b

@@ -3,7 +3,6 @@ package informer
 import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/resourceversion"
 )
 
 // metaOf is the object metadata of obj, or nil if it has none.
@@ -33,14 +32,4 @@ func Same[T any](prev, next T) bool {
 
 func sameState(prev metav1.Object, uid, rv string) bool {
 	return rv != "" && prev.GetResourceVersion() == rv && string(prev.GetUID()) == uid
-}
-
-// older reports that resource version a is certainly before b. Versions that are no numbers have no order here: then it is
-// false and the order of arrival decides (resource versions compare as the API concepts page of Kubernetes says).
-func older(a, b string) bool {
-	if len(a) == 0 || len(b) == 0 || a == b {
-		return false
-	}
-	c, err := resourceversion.CompareResourceVersion(a, b)
-	return err == nil && c < 0
 }

@@ -7,6 +7,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/informerkit/informerkit/feed"
+	"github.com/informerkit/informerkit/internal/versions"
 	"github.com/informerkit/informerkit/listwatch"
 	"github.com/informerkit/informerkit/reflector"
 )
@@ -158,7 +159,7 @@ func (s *source[T]) fill(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if older(rv, seen) {
+	if versions.Older(rv, seen) {
 		return &reflector.OldListError{Seen: seen, Listed: rv}
 	}
 	return i.extend(r)

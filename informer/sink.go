@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/informerkit/informerkit/internal/versions"
 	"github.com/informerkit/informerkit/listwatch"
 	"github.com/informerkit/informerkit/reflector"
 	"github.com/informerkit/informerkit/store"
@@ -99,7 +100,7 @@ func (s *sink[T]) Apply(_ context.Context, events []listwatch.Event[T]) (err err
 			err = fmt.Errorf("object without a key: %s: %w", entry.Reason, entry.Err)
 			break
 		}
-		if next := ev.Item.ResourceVersion; next != "" && !older(next, rv) {
+		if next := ev.Item.ResourceVersion; next != "" && !versions.Older(next, rv) {
 			rv = next
 		}
 		if ev.Type == listwatch.Bookmark {
@@ -126,14 +127,14 @@ func (s *sink[T]) Apply(_ context.Context, events []listwatch.Event[T]) (err err
 // olderState reports that next is a state from before current.
 func olderState[T any](current, next T) bool {
 	c, n := metaOf(current), metaOf(next)
-	return c != nil && n != nil && older(n.GetResourceVersion(), c.GetResourceVersion())
+	return c != nil && n != nil && versions.Older(n.GetResourceVersion(), c.GetResourceVersion())
 }
 
 // late reports that o, after which there is no object, tells of a time before current. Of a deletion only that of another, former
 // object does: servers give a deletion a newer version than the object had, but fakes give it any.
 func late[T any](current T, o *op[T]) bool {
 	m := metaOf(current)
-	if m == nil || !older(o.rv, m.GetResourceVersion()) {
+	if m == nil || !versions.Older(o.rv, m.GetResourceVersion()) {
 		return false
 	}
 	return !o.deleted || o.uid != string(m.GetUID())

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/informerkit/informerkit/feed"
+	"github.com/informerkit/informerkit/internal/versions"
 	"github.com/informerkit/informerkit/listwatch"
 	"github.com/informerkit/informerkit/reflector"
 	"github.com/informerkit/informerkit/store"
@@ -219,12 +220,12 @@ func (v *verifier[T]) compare() (drift []Drift, err error) {
 	for key, server := range v.different {
 		current, had := snapshot.Get(key)
 		deletion, deleted := v.deleted[key]
-		gone := deleted && !older(deletion, server.ResourceVersion) ||
-			relisted != "" && !older(relisted, server.ResourceVersion)
+		gone := deleted && !versions.Older(deletion, server.ResourceVersion) ||
+			relisted != "" && !versions.Older(relisted, server.ResourceVersion)
 		switch {
 		case !had && !gone && !server.dropped:
 			drift = append(drift, Drift{Key: key, Kind: DriftMissing, Server: server.State})
-		case had && older(stateOf(current).ResourceVersion, server.ResourceVersion):
+		case had && versions.Older(stateOf(current).ResourceVersion, server.ResourceVersion):
 			drift = append(drift, Drift{Key: key, Kind: DriftStale, Server: server.State, Copy: stateOf(current)})
 		}
 	}
@@ -232,7 +233,7 @@ func (v *verifier[T]) compare() (drift []Drift, err error) {
 		state := stateOf(obj)
 		_, listed := v.listed[key]
 		_, former := v.bad[state.UID]
-		if !listed && !former && !older(v.oldest, state.ResourceVersion) {
+		if !listed && !former && !versions.Older(v.oldest, state.ResourceVersion) {
 			drift = append(drift, Drift{Key: key, Kind: DriftExtra, Copy: state})
 		}
 	}
@@ -251,7 +252,7 @@ func (v *verifier[T]) presentLocked() (now *store.Snapshot[T], relisted string, 
 		return nil, "", errSourcesChanged
 	}
 	for n, s := range v.sources {
-		if s.lists != v.lists[n] && (relisted == "" || older(relisted, s.listedAt)) {
+		if s.lists != v.lists[n] && (relisted == "" || versions.Older(relisted, s.listedAt)) {
 			relisted = s.listedAt
 		}
 	}

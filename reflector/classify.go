@@ -10,8 +10,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	utilnet "k8s.io/apimachinery/pkg/util/net"
-	"k8s.io/apimachinery/pkg/util/resourceversion"
 
+	"github.com/informerkit/informerkit/internal/versions"
 	"github.com/informerkit/informerkit/listwatch"
 )
 
@@ -89,16 +89,10 @@ func retryAfter(err error) time.Duration {
 	return 0
 }
 
-// older reports that a is before b. Resource versions that are not numbers compare as nothing: false.
-func older(a, b string) bool {
-	c, err := resourceversion.CompareResourceVersion(a, b)
-	return err == nil && c < 0
-}
-
 // newest is what counts as seen after seen, then next. Resource versions that are not numbers follow their order of
 // arrival.
 func newest(seen, next string) string {
-	if next == "" || older(next, seen) {
+	if next == "" || versions.Older(next, seen) {
 		return seen
 	}
 	return next

@@ -13,6 +13,8 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/informerkit/informerkit/internal/versions"
 )
 
 func TestClassify(t *testing.T) {
@@ -98,8 +100,8 @@ func TestNewestAndOlder(t *testing.T) {
 		if got := newest(tc.seen, tc.next); got != tc.newest {
 			t.Errorf("newest(%q, %q) = %q", tc.seen, tc.next, got)
 		}
-		if got := older(tc.next, tc.seen); got != tc.older {
-			t.Errorf("older(%q, %q) = %v", tc.next, tc.seen, got)
+		if got := versions.Older(tc.next, tc.seen); got != tc.older {
+			t.Errorf("versions.Older(%q, %q) = %v", tc.next, tc.seen, got)
 		}
 	}
 }

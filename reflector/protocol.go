@@ -6,6 +6,8 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/informerkit/informerkit/internal/versions"
 )
 
 // The protocol's own numbers. What can be tuned is in Options.
@@ -235,7 +237,7 @@ func (m *machine) commit(now time.Time, random float64, rv string) action {
 	m.list.rv = rv
 	info := ListInfo{ResourceVersion: rv}
 	var report error
-	if m.listed && older(rv, m.rv) {
+	if m.listed && versions.Older(rv, m.rv) {
 		if !m.list.read {
 			m.consistent = true
 			return m.fail(now, random, &OldListError{Seen: m.rv, Listed: rv}, true)

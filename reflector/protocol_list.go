@@ -4,6 +4,8 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/informerkit/informerkit/internal/versions"
 )
 
 // askPage asks for a page: the first one of a list, or the one that cont begins.
@@ -63,7 +65,7 @@ func (m *machine) gotPage(now time.Time, random float64, in input) action {
 		if m.list.opts.ResourceVersion == "0" && in.cont != "" {
 			m.uncached = true
 		}
-		if m.listed && older(in.rv, m.rv) && !m.list.read {
+		if m.listed && versions.Older(in.rv, m.rv) && !m.list.read {
 			return m.commit(now, random, in.rv) // which refuses it, before the other pages are fetched in vain
 		}
 	}

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/informerkit/informerkit/internal/versions"
 )
 
 // FuzzProtocol feeds the machine whatever can happen after what it asked for, and holds it to its promises.
@@ -98,8 +100,8 @@ func (w *watcher) check(in input, act action) {
 	if slices.Contains([]doing{doList, doStream, doWatch, doWait}, act.do) && !act.until.After(w.now) {
 		t.Errorf("%v ends before it begins: %v", act.do, act.until.Sub(w.now))
 	}
-	reset := in.kind == committed && older(m.rv, w.rv)
-	if older(m.rv, w.rv) && !reset {
+	reset := in.kind == committed && versions.Older(m.rv, w.rv)
+	if versions.Older(m.rv, w.rv) && !reset {
 		t.Errorf("the resource version went back from %s to %s", w.rv, m.rv)
 	}
 	switch act.do {
@@ -142,7 +144,7 @@ func (w *watcher) check(in input, act action) {
 		if !w.inList || !w.whole {
 			t.Error("a partial list is committed")
 		}
-		if back := m.listed && older(act.info.ResourceVersion, m.rv); back != act.info.Reset {
+		if back := m.listed && versions.Older(act.info.ResourceVersion, m.rv); back != act.info.Reset {
 			t.Errorf("commit of %s after %s: reset %v", act.info.ResourceVersion, m.rv, act.info.Reset)
 		}
 		var told *HistoryResetError

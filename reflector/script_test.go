@@ -10,6 +10,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/informerkit/informerkit/internal/versions"
 	"github.com/informerkit/informerkit/listwatch"
 )
 
@@ -225,7 +226,7 @@ func (m *memory) Apply(_ context.Context, events []listwatch.Event[string]) erro
 		case ev.Type == listwatch.Bookmark:
 		case err != nil:
 			return err
-		case older(ev.Item.ResourceVersion, m.objects[ev.Item.Key]):
+		case versions.Older(ev.Item.ResourceVersion, m.objects[ev.Item.Key]):
 		case ev.Type == listwatch.Deleted:
 			delete(m.objects, ev.Item.Key)
 		default:

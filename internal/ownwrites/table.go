@@ -3,6 +3,8 @@ package ownwrites
 import (
 	"container/heap"
 	"time"
+
+	"github.com/informerkit/informerkit/internal/versions"
 )
 
 // Options configures a [Table].
@@ -127,7 +129,7 @@ func (t *Table[T]) Saw(w Write[T], current T, exists bool, revision string) Stan
 // Reached tells that the store has seen everything up to resource version revision; current says what it has under a key.
 func (t *Table[T]) Reached(revision string, current func(key string) (T, bool)) {
 	for k := range t.order {
-		for o := &t.order[k]; len(*o) > 0 && !older(revision, (*o)[0].Version); {
+		for o := &t.order[k]; len(*o) > 0 && !versions.Older(revision, (*o)[0].Version); {
 			e := heap.Pop(o).(*entry[T])
 			obj, exists := current(e.Key)
 			t.settle(e, e.Against(obj, exists, revision))
@@ -204,7 +206,7 @@ func (o order[T]) Less(a, b int) bool {
 	if !o[a].until.Equal(o[b].until) {
 		return o[a].until.Before(o[b].until)
 	}
-	return older(o[a].Version, o[b].Version)
+	return versions.Older(o[a].Version, o[b].Version)
 }
 
 func (o order[T]) Swap(a, b int) {

@@ -5,9 +5,11 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/resourceversion"
+
+	"github.com/informerkit/informerkit/internal/versions"
+	"github.com/informerkit/informerkit/listwatch"
 )
 
 // Write is a state of an object that the caller wrote or, of a deletion, the last one known.
@@ -40,7 +42,7 @@ func New[T any](obj T) (Write[T], error) {
 	if err != nil {
 		return Write[T]{}, fmt.Errorf("%T: %w", obj, err)
 	}
-	w := Write[T]{Key: keyOf(m), Obj: obj, Version: m.GetResourceVersion(), uid: m.GetUID()}
+	w := Write[T]{Key: listwatch.ObjectKey(m.GetNamespace(), m.GetName()), Obj: obj, Version: m.GetResourceVersion(), uid: m.GetUID()}
 	if _, err := resourceversion.CompareResourceVersion(w.Version, w.Version); err != nil {
 		return Write[T]{}, fmt.Errorf("%s: resource version %q: %w", w.Key, w.Version, err)
 	}
@@ -52,13 +54,6 @@ func NewDeletion[T any](obj T) (Write[T], error) {
 	w, err := New(obj)
 	w.giveUp(Deletion)
 	return w, err
-}
-
-func keyOf(m metav1.Object) string {
-	if ns := m.GetNamespace(); ns != "" {
-		return ns + "/" + m.GetName()
-	}
-	return m.GetName()
 }
 
 func (w *Write[T]) giveUp(to Kind) {
@@ -83,7 +78,7 @@ func (s Standing) Unseen() bool { return s == Shown || s == Hidden }
 // have seen everything up to resource version revision ("": that is not known). It makes w remember that the store has had
 // its object.
 func (w *Write[T]) Against(current T, exists bool, revision string) Standing {
-	passed := revision != "" && !older(revision, w.Version)
+	passed := revision != "" && !versions.Older(revision, w.Version)
 	if !exists {
 		switch {
 		case passed || w.known:
@@ -106,7 +101,7 @@ func (w *Write[T]) Against(current T, exists bool, revision string) Standing {
 		}
 		return Hidden
 	}
-	if passed || !older(m.GetResourceVersion(), w.Version) {
+	if passed || !versions.Older(m.GetResourceVersion(), w.Version) {
 		return Settled
 	}
 	return Shown
@@ -127,7 +122,7 @@ func (w *Write[T]) Show(current T, exists bool, revision string) (T, bool) {
 // ends reports that a state is over by w, a deletion: it is one of the very object, or earlier. A later one is of a successor
 // of the same name, or of an object without UID that was not deleted for the last time.
 func (w *Write[T]) ends(uid types.UID, rv string) bool {
-	return w.uid != "" && w.uid == uid || w.Version == rv || older(rv, w.Version)
+	return w.uid != "" && w.uid == uid || w.Version == rv || versions.Older(rv, w.Version)
 }
 
 // yields reports that w is not to take the place of former, another write of its key.
@@ -138,11 +133,5 @@ func (w *Write[T]) yields(former *Write[T]) bool {
 	case w.Kind == Deletion:
 		return !w.ends(former.uid, former.Version)
 	}
-	return older(w.Version, former.Version)
-}
-
-// older reports that resource version a is certainly before b.
-func older(a, b string) bool {
-	order, err := resourceversion.CompareResourceVersion(a, b)
-	return err == nil && order < 0
+	return versions.Older(w.Version, former.Version)
 }
