@@ -85,15 +85,12 @@ func (d *driver[T]) endStream() {
 }
 
 func (d *driver[T]) list(act action) input {
-	dog := newWatchdog(d.ctx, d.opts.Clock, act.until)
-	var got listwatch.Page[T]
-	err := safely("Source.List", func() (err error) {
-		got, err = d.source.List(dog.ctx, act.opts)
-		return err
-	})
-	dog.close()
-	if err != nil {
-		return d.failure(dog, failed, during("list", err))
+	got, late, err := listPage(d.ctx, d.source, d.opts.Clock, act.until, act.opts)
+	switch {
+	case late:
+		return input{kind: timedOut}
+	case err != nil:
+		return input{kind: failed, err: during("list", err)}
 	}
 	if err := d.replacement.Add(got.Items); err != nil {
 		return input{kind: applyFailed, err: during("take in a page", err)}
@@ -125,7 +122,7 @@ func (d *driver[T]) open(act action) input {
 	})
 	if err != nil {
 		d.stream = nil
-		return d.failure(d.dog, failed, during("watch", err))
+		return d.failure(failed, during("watch", err))
 	}
 	return input{kind: opened}
 }
@@ -143,7 +140,7 @@ func (d *driver[T]) read(act action) input {
 			if !isEOF(err) {
 				err = during("watch", err)
 			}
-			return d.failure(d.dog, ended, err)
+			return d.failure(ended, err)
 		}
 	}
 	if !d.listed {
@@ -234,8 +231,8 @@ func (d *driver[T]) wait(act action) input {
 }
 
 // failure tells a failure of the source from a time that came.
-func (d *driver[T]) failure(dog *watchdog, kind inputKind, err error) input {
-	if dog.barked() {
+func (d *driver[T]) failure(kind inputKind, err error) input {
+	if d.dog.barked() {
 		return input{kind: timedOut}
 	}
 	return input{kind: kind, err: err}

@@ -4,8 +4,10 @@ import (
 	"context"
 	"fmt"
 	"reflect"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/clock"
 
 	"github.com/informerkit/informerkit/listwatch"
 )
@@ -40,8 +42,11 @@ func List[T any](ctx context.Context, source listwatch.Source[T], opts Options, 
 		next.Limit = defaultPageSize
 	}
 	for {
-		got, err := listPage(ctx, source, opts, next)
-		if err != nil {
+		got, late, err := listPage(ctx, source, opts.Clock, opts.Clock.Now().Add(opts.RequestTimeout), next)
+		switch {
+		case late:
+			return "", ErrTimeout
+		case err != nil:
 			return "", err
 		}
 		if err := page(got.Items); err != nil {
@@ -60,15 +65,15 @@ func List[T any](ctx context.Context, source listwatch.Source[T], opts Options, 
 	}
 }
 
-func listPage[T any](ctx context.Context, source listwatch.Source[T], opts Options, next metav1.ListOptions) (got listwatch.Page[T], err error) {
-	dog := newWatchdog(ctx, opts.Clock, opts.Clock.Now().Add(opts.RequestTimeout))
+// listPage asks for a page, until a time. An error that comes after that is late.
+func listPage[T any](ctx context.Context, source listwatch.Source[T], clk clock.WithTicker, until time.Time, opts metav1.ListOptions) (
+	got listwatch.Page[T], late bool, err error,
+) {
+	dog := newWatchdog(ctx, clk, until)
 	defer dog.close()
 	err = safely("Source.List", func() (err error) {
-		got, err = source.List(dog.ctx, next)
+		got, err = source.List(dog.ctx, opts)
 		return err
 	})
-	if err != nil && dog.barked() {
-		err = ErrTimeout
-	}
-	return got, err
+	return got, err != nil && dog.barked(), err
 }
