@@ -18,6 +18,7 @@ func (i *Informer[T]) apply(s *source[T], ops []op[T], rv string) {
 		return
 	}
 	i.batch.Older = olderState[T] // what is late changes nothing
+	shard := i.tenure.Load().shard
 	several := len(ops) > 1
 	for n := range ops {
 		o := &ops[n]
@@ -28,7 +29,7 @@ func (i *Informer[T]) apply(s *source[T], ops []op[T], rv string) {
 			i.inBatch[o.key] = struct{}{}
 		}
 		gone := o.deleted || o.what == drop
-		if !gone && !holds(i.tenure.Load().shard, o.obj) {
+		if !gone && !holds(shard, o.obj) {
 			continue // another shard since it was received
 		}
 		s.holdLocked(o.key, !gone) // a late event, too, tells what the source has
@@ -103,18 +104,23 @@ func (i *Informer[T]) replaceShared(r *replacement[T], info reflector.ListInfo) 
 		}
 	}
 	s.held = next.keys
-	for _, c := range next.changed {
-		if current, had := i.store.Get(c.key); had && !info.Reset && !newer(current, c.obj) {
-			continue // another source brought it meanwhile
-		}
-		i.batch.Put(c.key, c.obj)
-	}
+	i.putLocked(next.changed, info.Reset)
 	s.hasAllLocked(info.ResourceVersion)
 	i.batch.Revision = i.seenLocked()
 	i.bad.replace(s, r.bad)
 	i.listedLocked(i.writer.Commit(&i.batch), info)
 	i.batch.Revision = ""
 	return nil
+}
+
+// putLocked puts in what was listed, but for what the store has as new by now, from another source perhaps. reset: all of it.
+func (i *Informer[T]) putLocked(listed []keyed[T], reset bool) {
+	for _, c := range listed {
+		if current, had := i.store.Get(c.key); had && !reset && !newer(current, c.obj) {
+			continue
+		}
+		i.batch.Put(c.key, c.obj)
+	}
 }
 
 // newer reports that next is a later state than current, or that nobody can tell.
@@ -195,7 +201,10 @@ func (i *Informer[T]) seenLocked() string {
 }
 
 // commitLocked commits the batch and tells of it. i.finals has, of keys that the batch deletes, the state they were deleted in.
-func (i *Informer[T]) commitLocked() {
+func (i *Informer[T]) commitLocked() { i.commitAsLocked(false) }
+
+// commitAsLocked is commitLocked. moved: what is deleted without a final state is only not held any more.
+func (i *Informer[T]) commitAsLocked(moved bool) {
 	clear(i.inBatch)
 	if i.batch.Len() == 0 && i.batch.Revision == "" {
 		return
@@ -212,7 +221,7 @@ func (i *Informer[T]) commitLocked() {
 		if final, ok := i.finals[c.Key]; ok {
 			c.New = final
 		} else {
-			c.Lost = true
+			c.Lost, c.Moved = true, moved
 		}
 	})
 	i.batch.Revision = ""

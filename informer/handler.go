@@ -38,7 +38,8 @@ const (
 	// EveryChange tells every change. What the handler lags behind is held in the informer's log, once for all handlers.
 	EveryChange Delivery = iota
 	// LatestState tells at most one change per object: from the state told last to the newest. An object that came and
-	// went meanwhile is not told: do not wait for it, look what is there. The backlog is bounded by the number of objects, however long the handler takes.
+	// went meanwhile is not told: do not wait for it, look what is there. The backlog is bounded by the number of objects,
+	// however long the handler takes.
 	LatestState
 )
 

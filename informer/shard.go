@@ -6,7 +6,6 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/informerkit/informerkit/feed"
 	"github.com/informerkit/informerkit/internal/versions"
 	"github.com/informerkit/informerkit/listwatch"
 	"github.com/informerkit/informerkit/reflector"
@@ -90,14 +89,7 @@ func (i *Informer[T]) moveOutLocked(shard listwatch.Shard) {
 			delete(s.held, key)
 		}
 	}
-	if i.batch.Len() == 0 {
-		return
-	}
-	changes := i.writer.Commit(&i.batch)
-	for _, o := range i.overlays {
-		o.observeLocked(changes, "")
-	}
-	i.publishLocked(changes, func(c *feed.Change[T]) { c.Lost, c.Moved = true, true })
+	i.commitAsLocked(true)
 }
 
 // holds reports whether an object is in shard. One without metadata is in every one.
@@ -173,12 +165,7 @@ func (i *Informer[T]) extend(r *replacement[T]) error {
 	if !s.presentLocked() || r.tenure != i.tenure.Load() {
 		return ErrResharded
 	}
-	for _, c := range next.changed {
-		if current, had := i.store.Get(c.key); had && !newer(current, c.obj) {
-			continue
-		}
-		i.batch.Put(c.key, c.obj)
-	}
+	i.putLocked(next.changed, false)
 	if s.held != nil {
 		maps.Copy(s.held, next.keys)
 	}
