@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"cmp"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -64,10 +65,7 @@ func newPopulation(n int) *population {
 		p.pods = append(p.pods, decoded(newPod(i, n, p.namespaces[i%len(p.namespaces)], p.nodes[node[i]%len(p.nodes)])))
 	}
 	slices.SortFunc(p.pods, func(a, b *corev1.Pod) int {
-		if a.Namespace != b.Namespace {
-			return compare(a.Namespace, b.Namespace)
-		}
-		return compare(a.Name, b.Name)
+		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
 	})
 	for _, pod := range p.pods {
 		p.keys = append(p.keys, keyOf(pod))
@@ -81,16 +79,6 @@ func newPopulation(n int) *population {
 		})
 	}
 	return p
-}
-
-func compare(a, b string) int {
-	switch {
-	case a < b:
-		return -1
-	case a > b:
-		return 1
-	}
-	return 0
 }
 
 // keyOf makes the key of a pod, as something that receives one does.

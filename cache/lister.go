@@ -17,8 +17,8 @@ import (
 type AppendFunc func(obj any)
 
 // ListAll calls appendFn on each object of store that selector selects, in no particular order; through the store's
-// [LabelIndex], if it has one. A selector that is nil
-// or empty selects all, without looking at them; with another one, an object without metadata is an error, and ends it.
+// [LabelIndex], if it has one. A selector that is nil or empty selects all, without looking at them; with another one, an
+// object without metadata is an error, and ends it.
 func ListAll(store Store, selector labels.Selector, appendFn AppendFunc) error {
 	if ours, ok := store.(selecting); ok {
 		objs, left := ours.candidates(metav1.NamespaceAll, selector)

@@ -58,7 +58,7 @@ func (r *Replacement[T]) put(o *op[T]) {
 			r.nkept--
 		}
 	}
-	r.other.add(op[T]{key: o.key, obj: o.obj, hash: o.hash, kind: opPut})
+	r.other.add(*o)
 }
 
 // Delete takes a key out of the replacement again, and so out of the content it makes. An unknown one is ignored.
