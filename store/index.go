@@ -101,6 +101,7 @@ func (ix *Index[T]) Get(s *Snapshot[T], value string) iter.Seq2[string, T] {
 		if !ok {
 			return
 		}
+		f, of := s.refs, s.objects.of
 		var buf [runSlots]uint32
 		for at := 0; ; {
 			run := p.run(&at, &buf)
@@ -108,7 +109,7 @@ func (ix *Index[T]) Get(s *Snapshot[T], value string) iter.Seq2[string, T] {
 				return
 			}
 			for _, slot := range run {
-				if at := s.objects.at(slot); !yield(at.key, s.unpack(at)) {
+				if at := s.objects.at(slot); !yield(at.key, f.unpack(of, at.val)) {
 					return
 				}
 			}
@@ -123,6 +124,7 @@ func (ix *Index[T]) Objects(s *Snapshot[T], value string) []T {
 		return []T{}
 	}
 	objs := make([]T, 0, p.len())
+	f, of := s.refs, s.objects.of
 	var buf [runSlots]uint32
 	for at := 0; ; {
 		run := p.run(&at, &buf)
@@ -130,7 +132,7 @@ func (ix *Index[T]) Objects(s *Snapshot[T], value string) []T {
 			return objs
 		}
 		for _, slot := range run {
-			objs = append(objs, s.unpack(s.objects.at(slot)))
+			objs = append(objs, f.unpack(of, s.objects.at(slot).val))
 		}
 	}
 }

@@ -89,8 +89,8 @@ func (w *Writer[T]) findLocked(block []op[T]) { find(w.objects.cur, block) }
 func find[T any](c *content[ref], block []op[T]) {
 	for i := range block {
 		if o := &block[i]; o.kind != opDead {
-			slot, at := c.find(o.hash, o.key)
-			o.slot, o.found = slot, at != nil
+			slot, r := getRef(c, o.hash, o.key)
+			o.slot, o.found = slot, r.p != nil
 		}
 	}
 }

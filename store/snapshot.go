@@ -37,7 +37,7 @@ func (s *Snapshot[T]) unpack(at *cell[ref]) T { return s.refs.unpack(s.objects.o
 
 // Get returns the object under key.
 func (s *Snapshot[T]) Get(key string) (obj T, ok bool) {
-	if r := getRef(s.objects, key); r.p != nil {
+	if _, r := getRef(s.objects, hashOf(key), key); r.p != nil {
 		return s.refs.unpack(s.objects.of, r), true
 	}
 	return obj, false
@@ -46,6 +46,7 @@ func (s *Snapshot[T]) Get(key string) (obj T, ok bool) {
 // All iterates over all objects, in an order that is unspecified, and the same each time.
 func (s *Snapshot[T]) All() iter.Seq2[string, T] {
 	return func(yield func(string, T) bool) {
+		f, of := s.refs, s.objects.of
 		for _, ch := range s.objects.chunks {
 			for j, m := range &ch.live {
 				if m == 0 {
@@ -54,7 +55,7 @@ func (s *Snapshot[T]) All() iter.Seq2[string, T] {
 				p := ch.pages[j].Load()
 				for ; m != 0; m &= m - 1 {
 					at := &p[bits.TrailingZeros16(m)]
-					if !yield(at.key, s.unpack(at)) {
+					if !yield(at.key, f.unpack(of, at.val)) {
 						return
 					}
 				}
@@ -66,6 +67,7 @@ func (s *Snapshot[T]) All() iter.Seq2[string, T] {
 // Objects returns all objects, in the order of All, as a slice, which is the caller's.
 func (s *Snapshot[T]) Objects() []T {
 	objs := make([]T, 0, s.n)
+	f, of := s.refs, s.objects.of
 	for _, ch := range s.objects.chunks {
 		for j, m := range &ch.live {
 			if m == 0 {
@@ -73,7 +75,7 @@ func (s *Snapshot[T]) Objects() []T {
 			}
 			p := ch.pages[j].Load()
 			for ; m != 0; m &= m - 1 {
-				objs = append(objs, s.unpack(&p[bits.TrailingZeros16(m)]))
+				objs = append(objs, f.unpack(of, p[bits.TrailingZeros16(m)].val))
 			}
 		}
 	}

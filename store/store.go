@@ -40,7 +40,7 @@ type Store[T any] struct {
 // they see some of them before others. Who reads more than one object takes a [Snapshot].
 func (s *Store[T]) Get(key string) (obj T, ok bool) {
 	c := s.objects.Load()
-	if r := getRef(c, key); r.p != nil {
+	if _, r := getRef(c, hashOf(key), key); r.p != nil {
 		return s.refs.unpack(c.of, r), true
 	}
 	return obj, false

@@ -16,6 +16,9 @@ const (
 	slotBits  = pageBits + chunkBits // of a slot in its chunk
 )
 
+// cell keeps key and value side by side, on one cache line mostly. The bytes of a page's keys in one block, instead of a string
+// each, would save 13 bytes per object and a tenth of a look-up; but listing a namespace then takes half as long again or twice as
+// long, because an object's value and its key's length are on different lines (bench's ListNamespace).
 type cell[V any] struct {
 	key string
 	val V
