@@ -22,10 +22,12 @@
 //   - Who is given an object makes its key; who is given a key need not. Keys of the typed store are made anew for each put.
 //   - What is written one by one, or in a batch, was received a moment ago, as it is when it comes from a server: what a store reads of
 //     it (names, versions, values to index) is in the processor's cache; what the store holds is where it is.
+//   - Keys that are asked for were made a moment ago, too: they lie in memory in the order in which they are asked for.
 //   - Whole informers have one source: a list, and a watch whose channel buffers, so that not the hand-over from the
 //     source is measured. It is the same type for all, but for relists, where the typed informer gets items that are decoded on
 //     demand, as package listwatch has them from a REST client, and the others get lists, as they have them from one.
 //   - Collecting garbage is part of a workload as far as it happens within it.
 //
-// Times are this machine's. Ratios travel better.
+// Times are this machine's. Ratios travel better. What they depend on most is how long a read from memory takes, which is measured
+// and said with the machine. Of a target that was missed the results show where the time went: a profile of some more turns.
 package bench

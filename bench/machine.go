@@ -13,11 +13,12 @@ type Machine struct {
 	CPU, OS, Arch, Go string
 	Cores             int
 	Versions          []string
+	Memory            []latency
 }
 
 // ThisMachine is the one the program runs on.
 func ThisMachine() Machine {
-	m := Machine{CPU: cpuModel(), OS: runtime.GOOS, Arch: runtime.GOARCH, Go: strings.TrimPrefix(runtime.Version(), "go"), Cores: runtime.GOMAXPROCS(0)}
+	m := Machine{CPU: cpuModel(), OS: runtime.GOOS, Arch: runtime.GOARCH, Go: strings.TrimPrefix(runtime.Version(), "go"), Cores: runtime.GOMAXPROCS(0), Memory: latencies()}
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
 		return m

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -34,6 +35,7 @@ const templateLabel = "pod-template-hash"
 type population struct {
 	pods       []*corev1.Pod // in the order of their keys
 	keys       []string      // of pods
+	asked      []string      // keys, shuffled, as somebody asks for them who has just made them: one lies behind the other
 	namespaces []string
 	nodes      []string
 	templates  []template
@@ -71,6 +73,9 @@ func newPopulation(n int) *population {
 		p.keys = append(p.keys, keyOf(pod))
 	}
 	p.order = random.Perm(n)
+	for _, i := range p.order {
+		p.asked = append(p.asked, strings.Clone(p.keys[i]))
+	}
 	p.aged = random.Perm(n)[:n/4]
 	for i := range n / perTemplate {
 		p.templates = append(p.templates, template{

@@ -29,7 +29,12 @@ func (r *Results) WriteReport(out io.Writer, m Machine) error {
 
 func (r *Results) writeHead(b *strings.Builder, m Machine) {
 	b.WriteString("# Results of the benchmarks\n\nWritten by `go run ./bench/cmd/bench`: don't edit. What is measured and how is said in [doc.go](doc.go).\n\n")
+	var memory []string
+	for _, l := range m.Memory {
+		memory = append(memory, fmt.Sprintf("%s ns within %s KB", number(l.ns), thousands(l.bytes>>10)))
+	}
 	fmt.Fprintf(b, "- Machine: %s, %d cores in use, %s/%s, Go %s\n", m.CPU, m.Cores, m.OS, m.Arch, m.Go)
+	fmt.Fprintf(b, "- Memory: a read that waits for the one before takes %s\n", strings.Join(memory, ", "))
 	fmt.Fprintf(b, "- Versions: %s\n", strings.Join(m.Versions, ", "))
 	fmt.Fprintf(b, "- Objects: %s pods of 3 to 5 KB of JSON with 7 labels, in %s namespaces on %s nodes, of %s owners\n",
 		thousands(r.Config.Objects), thousands(r.Config.Objects/perNamespace), thousands(r.Config.Objects/perNode), thousands(r.Config.Objects/perOwner))
@@ -64,7 +69,18 @@ func writeTargets(b *strings.Builder, verdicts []verdict) {
 		if !v.met && v.missed != "" {
 			fmt.Fprintf(b, "\n*%s*: %s\n", v.what, v.missed)
 		}
+		if !v.met && len(v.profile) > 0 {
+			fmt.Fprintf(b, "\nProfile (%s): %s.\n", v.contender, profileText(v.profile))
+		}
 	}
+}
+
+func profileText(shares []share) string {
+	var parts []string
+	for _, s := range shares {
+		parts = append(parts, fmt.Sprintf("`%s` %.0f %%", s.function, s.part*100))
+	}
+	return strings.Join(parts, ", ")
 }
 
 func (r *Result) write(b *strings.Builder) {

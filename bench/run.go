@@ -39,6 +39,8 @@ type Result struct {
 	Metric string
 	// Rounds has what each contender measured in each round, by unit.
 	Rounds []map[string]figures
+	// Profiles say where the time went of those contenders that did not reach a target. Watching is no part of the rounds.
+	Profiles map[string][]share
 }
 
 // Run measures. Contenders take turns within each round, and another one is the first in each.
@@ -109,7 +111,30 @@ func (c Config) run(f *fixture, w *workload) (Result, error) {
 			result.Rounds = append(result.Rounds, measured)
 		}
 	}
-	return result, nil
+	return result, c.profile(&result, turns)
+}
+
+// profile watches those who took more time than a target says.
+func (c Config) profile(r *Result, turns []turn) error {
+	for _, t := range turns {
+		if !r.slow(t.contender) {
+			continue
+		}
+		atLeast := profileTime
+		if c.Short {
+			atLeast = 0
+		}
+		clean()
+		found, err := profileOf(t.trial, t.n, atLeast)
+		if err != nil {
+			return err
+		}
+		if r.Profiles == nil {
+			r.Profiles = map[string][]share{}
+		}
+		r.Profiles[t.contender] = found
+	}
+	return nil
 }
 
 // Of turns that take slowTurn there are slowRounds, unless the workload says something else.

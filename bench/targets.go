@@ -1,6 +1,9 @@
 package bench
 
-import "fmt"
+import (
+	"fmt"
+	"strings"
+)
 
 // target is what a contender of this module has to reach.
 type target struct {
@@ -15,13 +18,14 @@ type target struct {
 
 var targets = []target{
 	{what: "Get, one reader", workload: "Get/readers=1", contender: typed, times: 1,
-		missed: "three cache misses, each of which has to wait for the one before (the table's entry, the object's cell, the key's bytes). client-go's map waits for as many, " +
+		missed: "three reads from memory, each of which has to wait for the one before (the table's entry, the object's cell, the key's bytes). client-go's map waits for as many, " +
 			"and its lock costs little while nobody writes. How the two compare depends on how they lie in memory: from 0.9x to 1.2x were seen."},
 	{what: "Get, two readers and a writer", workload: "Get/readers=2/writers=1", contender: typed, times: 5,
-		missed: "three goroutines share two processors here, and the writer never rests: with two thirds of a processor a Get that takes 170 ns alone takes 250."},
+		missed: "three goroutines share two processors here, and none of them ever rests: with two thirds of a processor a Get takes one and a half times as long as alone. " +
+			"The writer writes twice as often as client-go's, meanwhile, and what it writes has to come to the readers' caches."},
 	{what: "list all: iterate", workload: "ListAll/as=iterate", contender: typed, times: 15,
-		missed: "what is left is one call of the loop's body per object, little over 1 ns. How long client-go's copy takes depends on how its map lies in memory: " +
-			"from 1 to 4 ms were seen."},
+		missed: "what is left is reading the cells, 24 bytes per object and 2.4 MB in all, which come from the processor's outer caches. " +
+			"How long client-go's copy takes depends on how its map lies in memory: from 0.8 to 4 ms were seen."},
 	{what: "list all: slice, through `cache`", workload: "ListAll/as=slice", contender: throughCache, times: 3,
 		missed: "most of it is the slice itself, 1.6 MB that are allocated, cleared and written for each list, by both."},
 	{what: "namespace of 1,000: iterate", workload: "ListNamespace/select=all", contender: typed, times: 20},
@@ -33,14 +37,17 @@ var targets = []target{
 	{what: "by index, 500 objects: through `cache`", workload: "ByIndex/objects=500", contender: throughCache, times: 5,
 		missed: "as above, and the slice to return."},
 	{what: "update, same index values", workload: "Update/values=same", contender: typed, times: 2,
-		missed: "by profile two thirds of the time are the look-up of the key: three cache misses, each of which has to wait for the one before " +
-			"(the table's entry, the object's cell, the key's bytes). client-go's map waits for as many; what else it does, this module saves."},
+		missed: "two thirds of the time (`touch`, `getRef`, `columns.get`) are the look-up of the key: three reads from memory, each of which has to wait for the one before " +
+			"(the table's entry, the object's cell, the key's bytes). What one takes is said at the top. client-go's map waits for as many; what else it does, this module " +
+			"saves. Its key (`ObjectKey`) and its index values each of them makes. An update of what is in the caches takes 0.2 µs."},
 	{what: "update, changed index values", workload: "Update/values=changed", contender: typed, times: 2,
-		missed: "by profile almost half of the time is the look-up of the key, as above, and a quarter takes the object from one set of the index to another."},
+		missed: "almost half of the time is the look-up of the key, as above, and a quarter (`cut`, `insert`, `ownBlock`, `apply`) takes the object from one set of the index " +
+			"to another, which client-go's maps of maps do with fewer reads and more memory."},
 	{what: "add and delete", workload: "DeleteAdd", contender: typed, times: 2,
-		missed: "by profile a third of the time is the look-up of the key, as above, and a third takes the object out of both indexes and puts it in again."},
+		missed: "a third of the time is the look-up of the key, as above, and a third takes the object out of both indexes and puts it in again."},
 	{what: "batch of 1,000", workload: "Batch/objects=1000", contender: typed, times: 3,
-		missed: "by profile 70 % of the time are reading the 1,000 pods that are put (their names, and what is indexed), which client-go has to as well."},
+		missed: "half of the time (`ObjectKey`, `keyOf`, the index functions `newTyped.func*`, and comparing what they return in `has`) is reading the 1,000 pods that are put, " +
+			"their names and what is indexed, which client-go has to as well. The look-ups, that of 32 keys side by side, are a third."},
 	{what: "write p99 while two readers list", workload: "WriteLatency/listers=2", contender: typed, times: 1000,
 		missed: "what the writer waits for is a processor: two readers that list without rest have both."},
 	{what: "longest Get during a replacement of everything", workload: "ReplaceAll/changed=1%/readers=1", contender: typed, times: 1000,
@@ -70,6 +77,7 @@ type verdict struct {
 	unit            string
 	measured, model spread // ours; client-go's. Model is zero where client-go has no such figure.
 	ratio           spread // client-go's over ours, round by round
+	profile         []share
 	met             bool
 }
 
@@ -95,7 +103,7 @@ func (r *Results) judge() ([]verdict, error) {
 }
 
 func (r *Result) judge(t target) (verdict, error) {
-	v := verdict{target: t, unit: t.metric}
+	v := verdict{target: t, unit: t.metric, profile: r.Profiles[t.contender]}
 	if v.unit == "" {
 		v.unit = r.Metric
 	}
@@ -116,6 +124,19 @@ func (r *Result) judge(t target) (verdict, error) {
 	}
 	v.met = v.ratio.median >= t.times
 	return v, nil
+}
+
+// slow reports that the contender does not reach a target that is about time.
+func (r *Result) slow(contender string) bool {
+	for _, t := range targets {
+		if t.workload != r.Name || t.contender != contender || t.metric != "" || !strings.Contains(r.Metric, "ns") {
+			continue
+		}
+		if v, err := r.judge(t); err == nil && !v.met {
+			return true
+		}
+	}
+	return false
 }
 
 // spread is a contender's over the rounds; false if it was not measured.

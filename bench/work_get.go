@@ -17,7 +17,7 @@ var getWorkloads = []workload{
 			p := s.pods()
 			return func(m meter) {
 				timed(m, func(i int) {
-					if h.get(p.keys[p.order[i%len(p.order)]]) == nil {
+					if h.get(p.asked[i%len(p.asked)]) == nil {
 						panic("BUG: a pod is missing")
 					}
 				})
@@ -55,7 +55,7 @@ func getBesideWriter(m meter, h *holder, next *states, readers int) {
 	for r := range readers {
 		reading.Go(func() {
 			for i := range m.N() {
-				if h.get(p.keys[p.order[(i+r*len(p.order)/readers)%len(p.order)]]) == nil {
+				if h.get(p.asked[(i+r*len(p.asked)/readers)%len(p.asked)]) == nil {
 					panic("BUG: a pod is missing")
 				}
 			}

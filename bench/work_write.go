@@ -185,7 +185,7 @@ func longestGet(m meter, h *holder, p *population, next *lists) {
 		go func() {
 			longest := time.Duration(0)
 			for i := 0; !over.Load(); i++ {
-				key := p.keys[p.order[i%len(p.order)]]
+				key := p.asked[i%len(p.asked)]
 				during := replacing.Load()
 				began := time.Now()
 				pod := h.get(key)
