@@ -45,8 +45,11 @@ func profileOf(t trial, n int, atLeast time.Duration) ([]share, error) {
 	return shares(p), nil
 }
 
+// unmeasured are the functions that make what a trial needs, in time that does not count.
+var unmeasured = map[string]bool{"bench.receive": true, "bench.(*lists).next": true, "bench.(*source).states": true}
+
 // shares gives each sample to the innermost function that is not of Go's own packages: what those take, the one that calls them
-// takes. Samples of what a trial excludes do not count.
+// takes.
 func shares(p *pprofile.Profile) []share {
 	taken, all := map[string]int64{}, int64(0)
 	for _, s := range p.Sample {
@@ -58,7 +61,7 @@ func shares(p *pprofile.Profile) []share {
 					if function == "garbage collector and scheduler" {
 						function = name
 					}
-					excluded = excluded || name == "bench.receive"
+					excluded = excluded || unmeasured[name]
 				}
 			}
 		}
