@@ -209,14 +209,9 @@ func (f *Follower[T]) follow(ctx context.Context, served []listwatch.Resource, f
 	}
 	var errs []error
 	for _, r := range start {
-		one, err := f.begin(r)
-		if err != nil {
+		if err := f.begin(r); err != nil {
 			errs = append(errs, err)
-			continue
 		}
-		f.mu.Lock()
-		f.following[r.GVR.GroupResource()] = one
-		f.mu.Unlock()
 	}
 	return errors.Join(errs...)
 }

@@ -20,23 +20,36 @@ type followed[T runtime.Object] struct {
 	retiring bool // guarded by Follower.mu
 }
 
-// begin acquires a resource and registers its handler.
-func (f *Follower[T]) begin(r listwatch.Resource) (*followed[T], error) {
+// begin acquires a resource, registers its handler, and follows it: who is told of its objects finds it among those followed.
+func (f *Follower[T]) begin(r listwatch.Resource) error {
 	shared, err := Acquire[T](f.group, Scope{Resource: r.GVR, Namespace: f.opts.Namespace, Labels: f.opts.Labels})
 	if err != nil {
-		return nil, fmt.Errorf("follow %s: %w", r.GVR, err)
+		return fmt.Errorf("follow %s: %w", r.GVR, err)
 	}
 	one := &followed[T]{resource: r, shared: shared, tally: tally{drained: make(chan struct{})}}
+	var h Handler[T]
 	if f.opts.Handler != nil {
-		h := f.opts.Handler(r)
+		h = f.opts.Handler(r)
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.opts.Handler != nil {
 		one.handler = shared.AddHandler(Handler[T]{Event: func(e Event[T]) {
-			if one.tally.begins(e.Type) {
+			if !otherKind(r.Kind, e.Object()) && one.tally.begins(e.Type) {
 				defer one.tally.ends(e.Type)
 				h.call(&e)
 			}
 		}}, f.opts.HandlerOptions)
 	}
-	return one, nil
+	f.following[r.GVR.GroupResource()] = one
+	return nil
+}
+
+// otherKind reports that obj is known not to be of a kind. A definition may be deleted and made again with another kind; until that
+// is discovered, the informer of the former one gets objects of the latter, which are told when that one is followed.
+func otherKind(kind schema.GroupVersionKind, obj runtime.Object) bool {
+	found := obj.GetObjectKind().GroupVersionKind()
+	return found.Kind != "" && found.Group == kind.Group && found.Kind != kind.Kind
 }
 
 func (one *followed[T]) wait(ctx context.Context) error {

@@ -62,6 +62,7 @@ type followWorld struct {
 	failed   map[schema.GroupVersion]error
 	down     error
 	asked    int
+	finds    bool // handlers look for the resource they are told of
 
 	mu    sync.Mutex
 	words []string
@@ -76,6 +77,11 @@ func inFollower(t *testing.T, group informer.GroupOptions, opts informer.FollowO
 			return informer.Handler[untyped]{Event: func(e informer.Event[untyped]) {
 				if e.Object().GroupVersionKind() != r.Kind {
 					t.Errorf("object of kind %v among %v", e.Object().GroupVersionKind(), r.Kind)
+				}
+				if w.finds && e.Type == informer.Added && r.GVR == gizmos {
+					if s, ok := w.follower.Shared(r.GVR); !ok || s.Len() != 1 {
+						t.Error("told of a gizmo, and gizmos are not followed")
+					}
 				}
 				w.say("%s/%s %s %s", r.GVR.Version, r.GVR.Resource, e.Type, e.Key)
 			}}
@@ -200,6 +206,21 @@ func TestFollowerFollowsDefinitionsAsTheyComeAndGo(t *testing.T) {
 			expect(t, w.took(), "v1/gizmos Added default/c")
 		})
 	}
+}
+
+// Who is told of an object finds its resource among those followed: from the first event on, told while the resource is taken up.
+func TestFollowerHasWhatItTellsOf(t *testing.T) {
+	inFollower(t, informer.GroupOptions{}, informer.FollowOptions[untyped]{}, func(w *followWorld) {
+		w.finds = true
+		w.must(w.follower.WaitSynced(w.ctx))
+		for range 30 {
+			w.create(crd("Gizmo", "v1"), gizmo("Gizmo", "v1", "a"))
+			w.notice()
+			w.delete(crd("Gizmo", "v1"))
+			w.notice()
+			expect(t, w.took(), "v1/gizmos Added default/a", "v1/gizmos Deleted default/a", "v1/gizmos gone")
+		}
+	})
 }
 
 // A definition is deleted and made again, with another kind or version, before or after the follower noticed: the objects told are
