@@ -39,13 +39,14 @@ type iface struct{ of, data unsafe.Pointer }
 var nilObject = ref{unsafe.Pointer(new(uint64))}
 
 func newRefs[T any]() refs[T] {
+	f := refs[T]{none: nilObject}
 	switch reflect.TypeFor[T]().Kind() {
 	case reflect.Pointer:
-		return refs[T]{refPointer, nilObject}
+		f.kind = refPointer
 	case reflect.Interface:
-		return refs[T]{refInterface, nilObject}
+		f.kind = refInterface
 	}
-	return refs[T]{refBoxed, nilObject}
+	return f
 }
 
 // typeOf is what tells obj's dynamic type from others; nil if T is no interface, or obj is nil.
@@ -103,7 +104,7 @@ func copyPointers[V any](to, from *[chunkLen]atomic.Pointer[page[V]]) {
 
 // getRef returns the object under key in c, the newest version or a snapshot's, and its slot. It reads beside the writer.
 // The zero ref: there is none.
-func getRef(c *content[ref], hash uint32, key string) (slot uint32, r ref) {
+func getRef(c *content[ref], hash uint32, key string) (uint32, ref) {
 	h := c.hints
 	for i := h.start(hash); ; {
 		e := h.entries[i].Load()
