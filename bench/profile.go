@@ -48,24 +48,14 @@ func profileOf(t trial, n int, atLeast time.Duration) ([]share, error) {
 // unmeasured are the functions that make what a trial needs, in time that does not count.
 var unmeasured = map[string]bool{"bench.receive": true, "bench.(*lists).next": true, "bench.(*source).states": true}
 
-// shares gives each sample to the innermost function that is not of Go's own packages: what those take, the one that calls them
-// takes.
+// runtimeItself stands for what nobody called.
+const runtimeItself = "garbage collector and scheduler"
+
+// shares adds up what each function takes of all samples that count.
 func shares(p *pprofile.Profile) []share {
 	taken, all := map[string]int64{}, int64(0)
 	for _, s := range p.Sample {
-		function := "garbage collector and scheduler"
-		excluded := false
-		for _, location := range s.Location { // from the innermost out, as are the lines of one, which are inlined calls
-			for _, line := range location.Line {
-				if name, own := functionOf(line.Function.Name); own {
-					if function == "garbage collector and scheduler" {
-						function = name
-					}
-					excluded = excluded || unmeasured[name]
-				}
-			}
-		}
-		if !excluded {
+		if function, measured := takerOf(s); measured {
 			taken[function] += s.Value[0]
 			all += s.Value[0]
 		}
@@ -80,6 +70,24 @@ func shares(p *pprofile.Profile) []share {
 		return cmp.Or(cmp.Compare(b.part, a.part), cmp.Compare(a.function, b.function))
 	})
 	return found
+}
+
+// takerOf gives a sample to the innermost function that is not of Go's own packages: what those take, the one that calls them
+// takes. measured: no function of unmeasured called it.
+func takerOf(s *pprofile.Sample) (function string, measured bool) {
+	function = runtimeItself
+	for _, location := range s.Location { // from the innermost out, as are the lines of one, which are inlined calls
+		for _, line := range location.Line {
+			name, own := functionOf(line.Function.Name)
+			switch {
+			case unmeasured[name]:
+				return "", false
+			case own && function == runtimeItself:
+				function = name
+			}
+		}
+	}
+	return function, true
 }
 
 // functionOf is a function's name for people: the last element of its package's path, no type arguments. own: it is not of
